@@ -1,0 +1,1 @@
+"""Front ends: the window and the command line. Shows records, sends commands; knows no tensor."""

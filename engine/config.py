@@ -1,0 +1,124 @@
+"""Settings of the engine and of sampling: names, ranges, defaults.
+
+Key names are MNN's (`llmconfig.hpp`). Knows every range and says so in its errors; knows nothing of models or files.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+from engine.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Allowed values of one numeric setting; `low` and `high` are inclusive."""
+
+    low: float
+    high: float
+    help: str
+
+    def check(self, key: str, value: Any, kind: type) -> int | float:
+        """Return `value` as `kind`, or raise `ConfigError` naming key, value and range."""
+        whole = kind is int
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value) or (whole and value != int(value)):
+            raise ConfigError(f"{key} is {value!r}: give {'a whole number' if whole else 'a number'} from {self}.")
+        if not self.low <= value <= self.high:
+            raise ConfigError(f"{key} is {value!r}: give a value from {self}.")
+        return int(value) if whole else float(value)
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {self.high:g}"
+
+
+RANGES: dict[str, Range] = {
+    "eagle_topk": Range(1, 16, "Children tried per node of the draft tree; 1 makes a chain."),
+    "eagle_depth": Range(1, 16, "Levels of the draft tree; each costs one pass of the draft head."),
+    "draft_predict_length": Range(1, 64, "Nodes of the tree that the target model verifies in one pass."),
+    "max_new_tokens": Range(1, 1_000_000, "Longest reply, in tokens."),
+    "prefill_chunk": Range(16, 4096, "Prompt tokens per target pass while reading the prompt."),
+    "plain_rows": Range(1, 2, "Rows per pass of plain decoding; 2 makes it bit-comparable with speculation."),
+    "temperature": Range(0, 5, "Randomness of the reply; 0 always takes the likeliest token."),
+    "top_k": Range(0, 1_000_000, "Sample among this many likeliest tokens; 0 means all."),
+    "top_p": Range(0, 1, "Sample among the likeliest tokens that together hold this probability; 1 means all."),
+    "min_p": Range(0, 1, "Leave out tokens less likely than this share of the likeliest; 0 means none."),
+    "repetition_penalty": Range(0.1, 10, "Above 1, tokens already in the text become less likely."),
+    "seed": Range(0, 2**63 - 1, "The same seed gives the same reply."),
+}
+
+
+class _Checked:
+    """Mixin for frozen dataclasses whose numeric fields have a `Range`."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for f in fields(self):  # type: ignore[arg-type]
+            if f.name in RANGES:
+                kind = int if f.type in (int, "int") else float
+                object.__setattr__(self, f.name, RANGES[f.name].check(f.name, getattr(self, f.name), kind))
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> Self:
+        """Build from a JSON object; an unknown key is an error that suggests the nearest known one."""
+        known = [f.name for f in fields(cls)]  # type: ignore[arg-type]
+        for key in values:
+            if key not in known:
+                near = difflib.get_close_matches(key, known, 1)
+                hint = f"did you mean {near[0]}?" if near else f"known settings are {', '.join(known)}."
+                raise ConfigError(f"Unknown setting {key!r}: {hint}")
+        return cls(**values)
+
+    def with_(self, **changes: Any) -> Self:
+        """A copy with some settings changed and checked again."""
+        return replace(self, **changes)  # type: ignore[type-var]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig(_Checked):
+    """How to decode. Acts at the next round when replaced on a running session.
+
+    `speculative_type` is MNN's: "eagle", "" for plain decoding, later "mtp" and "lookahead".
+    """
+
+    speculative_type: str = "eagle"
+    eagle_topk: int = 1
+    eagle_depth: int = 3
+    draft_predict_length: int = 3
+    max_new_tokens: int = 1024
+    prefill_chunk: int = 128
+    plain_rows: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingConfig(_Checked):
+    """How a token is drawn from the target's logits. Temperature 0 is greedy and ignores top_k, top_p, min_p, seed."""
+
+    temperature: float = 0.0
+    top_k: int = 40
+    top_p: float = 0.95
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    seed: int = 0
+    stop: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        _Checked.__post_init__(self)
+        if isinstance(self.stop, str) or not all(isinstance(s, str) and s for s in self.stop):
+            raise ConfigError(f"stop is {self.stop!r}: give a list of non-empty strings.")
+        object.__setattr__(self, "stop", tuple(self.stop))
+
+
+def tree_pool(topk: int, depth: int) -> int:
+    """Candidate nodes a draft tree makes: k + (d - 1)·k² (MNN `tokentree.hpp`)."""
+    return topk + (depth - 1) * topk * topk
+
+
+def verified_nodes(config: EngineConfig) -> int:
+    """Nodes the target verifies per round, root excluded: min(draft_predict_length, pool)."""
+    return min(config.draft_predict_length, tree_pool(config.eagle_topk, config.eagle_depth))

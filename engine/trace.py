@@ -1,0 +1,305 @@
+"""The records of one turn: what the engine did, round by round, as plain immutable data.
+
+Knows no Qt, no ONNX Runtime, no tokenizer. Everything a front end shows, counts, colours or exports is computed
+from these. `engine/trace_json.py` reads and writes them.
+
+A turn is yielded as events, in this order:
+    TurnStart, PrefillProgress*, Prefill, (Phase* Round)*, TurnEnd
+and kept as one `Turn`. Time stamps are milliseconds; `start` counts from the beginning of the turn.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+TRACE_VERSION = 1
+
+Source = Literal["first", "plain", "draft", "bonus", "correction"]
+FinishReason = Literal["stop_token", "stop_string", "length", "context", "cancelled", "error"]
+PhaseName = Literal["root", "level", "prune", "verify", "accept", "commit"]
+
+
+class Token(NamedTuple):
+    """One token of the reply. `sum` over all rounds (+ the first) of `emitted` is the reply, exactly."""
+
+    id: int
+    text: str  # this token alone; half a character shows as U+FFFD (use Round.text for display)
+    source: Source  # first: from prefill; plain: no speculation; draft: accepted draft; bonus: the target's own
+    node: int  # node of the round that carried it (draft), or whose row decided it (bonus, plain); -1 for first
+    prob: float  # probability the target gave it (temperature 1, no truncation)
+    margin: float  # target logit of the best token minus the second best where it was decided
+
+
+class Node(NamedTuple):
+    """One candidate of a round's draft tree. Node 0 is the root: the last decided token, without KV row yet.
+
+    Ids count in creation order (level by level), so a parent's id is always smaller than its child's.
+    """
+
+    id: int
+    parent: int  # -1 for the root
+    depth: int  # root 0
+    rank: int  # among its siblings by draft probability, best 0
+    token: int
+    text: str
+    logprob: float  # draft log-probability given the parent; 0 for the root
+    cum_logprob: float  # sum along the path from the root
+    active: bool  # was expanded into the next level
+    kept: bool  # among the draft_predict_length best, or the root: it was verified
+    row: int  # its row in the verify pass, counted after `Round.replayed`; -1 when pruned
+    target_token: int  # what the target drew after this node; -1 where it was not asked
+    target_text: str
+    target_prob: float  # probability the target gave that token; nan where it was not computed (off the path)
+    accepted: bool  # on the accepted path (the root always is)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The values one round used."""
+
+    strategy: str  # "plain", "eagle", "mtp", "lookahead"
+    eagle_topk: int
+    eagle_depth: int
+    draft_predict_length: int
+    temperature: float
+    top_k: int
+    top_p: float
+    min_p: float
+    repetition_penalty: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Milliseconds of one round. host = total - draft - verify - commit."""
+
+    start: float
+    total: float
+    draft: float
+    verify: float
+    commit: float
+
+    @property
+    def host(self) -> float:
+        """Everything outside the three model phases: tree, sampling, text, record."""
+        return max(0.0, self.total - self.draft - self.verify - self.commit)
+
+
+@dataclass(frozen=True, slots=True)
+class KvChange:
+    """What a round did to the target's KV cache, in rows."""
+
+    before: int  # rows committed before the round
+    appended: int  # rows of the verify pass (replayed + root + kept nodes + padding)
+    kept: tuple[int, ...]  # which of the appended rows stay, by row of the pass
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round: draft, verify, accept, commit."""
+
+    index: int  # from 0 within the turn
+    position: int  # absolute position of the root
+    settings: Settings
+    nodes: tuple[Node, ...]  # root first, creation order, pruned ones included
+    accepted: tuple[int, ...]  # node ids, child of root first, as the walk went; may exceed what was emitted at a stop
+    emitted: tuple[Token, ...]  # in text order; already cut at stop token, stop string or limit
+    text: str  # what became displayable in this round
+    kv: KvChange
+    timings: Timings
+    replayed: tuple[Token, ...] = ()  # tokens decided earlier and run again at the head of this pass
+    provisional: tuple[Token, ...] = ()  # tokens decided in this round that wait for the next pass to confirm them
+
+    @property
+    def drafted(self) -> int:
+        """Candidate nodes made by the draft (root excluded)."""
+        return len(self.nodes) - 1
+
+    @property
+    def verified(self) -> int:
+        """Nodes the target verified (root excluded)."""
+        return sum(n.kept for n in self.nodes) - 1
+
+    @property
+    def accepted_emitted(self) -> int:
+        """Accepted draft tokens that reached the reply; trimmed ones count nowhere."""
+        return sum(t.source == "draft" for t in self.emitted)
+
+    def path(self) -> tuple[int, ...]:
+        """Root and accepted nodes."""
+        return (0, *self.accepted)
+
+    def children(self, node: int) -> list[Node]:
+        """Children of a node, best rank first."""
+        return sorted((n for n in self.nodes if n.parent == node), key=lambda n: n.rank)
+
+    def fate(self, node: Node) -> str:
+        """Why the node ended as it did, in words a person can read."""
+        if node.id == 0:
+            return "the last decided token: the tree grows from it"
+        if node.accepted:
+            return "accepted: the target chose the same token here"
+        if not node.kept:
+            limit = self.settings.draft_predict_length
+            return f"pruned before verification: not among the {limit} likeliest nodes"
+        parent = self.nodes[node.parent]
+        if not parent.accepted:
+            return "rejected: its parent was rejected"
+        wanted = f"rejected: the target wanted {parent.target_text!r}"
+        return wanted if parent.target_prob != parent.target_prob else f"{wanted} (p {parent.target_prob:.2f})"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStart:
+    """What is about to run."""
+
+    model: str
+    strategy: str
+    reason: str  # why the strategy is plain although another was asked for; "" otherwise
+    prompt_tokens: int
+    reused_tokens: int  # prompt tokens whose KV rows are still there from the turn before
+    context_length: int
+    dropped_messages: int = 0  # oldest messages left out because the context is full
+    prompt_text: str = ""  # the rendered prompt, template included
+
+
+@dataclass(frozen=True, slots=True)
+class PrefillProgress:
+    """Prompt tokens read so far, of those that are new."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prefill:
+    """The prompt is read and the first token drawn."""
+
+    tokens: int  # prompt tokens processed (reused ones excluded)
+    ms: float
+    first: Token
+    text: str  # what became displayable
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Only while stepping: the engine is about to enter (or has built, for levels) a phase, and waits to be pulled."""
+
+    round: int
+    name: PhaseName
+    level: int  # draft level for "level", else 0
+    nodes: tuple[Node, ...]  # the tree so far
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """Why and with what the turn ended."""
+
+    finish_reason: FinishReason
+    text: str  # the whole reply
+    token_ids: tuple[int, ...]  # the reply as tokens, stop token excluded
+    total_ms: float
+    error: str = ""
+    warning: str = ""  # e.g. the draft does not seem to match this model
+
+
+Event = TurnStart | PrefillProgress | Prefill | Phase | Round | TurnEnd
+
+
+@dataclass(slots=True)
+class Turn:
+    """All records of one turn. Grows while the turn runs (`add`), then stays."""
+
+    start: TurnStart | None = None
+    prefill: Prefill | None = None
+    rounds: list[Round] = field(default_factory=list)
+    end: TurnEnd | None = None
+
+    def add(self, event: Event) -> None:
+        """Keep an event; progress and phases are not part of the record."""
+        if isinstance(event, Round):
+            self.rounds.append(event)
+        elif isinstance(event, TurnStart):
+            self.start = event
+        elif isinstance(event, Prefill):
+            self.prefill = event
+        elif isinstance(event, TurnEnd):
+            self.end = event
+
+    @property
+    def tokens(self) -> list[Token]:
+        """Every emitted token in order."""
+        first = [self.prefill.first] if self.prefill and self.prefill.first.id >= 0 else []
+        return first + [t for r in self.rounds for t in r.emitted]
+
+    @property
+    def text(self) -> str:
+        """The reply so far."""
+        if self.end:
+            return self.end.text
+        return (self.prefill.text if self.prefill else "") + "".join(r.text for r in self.rounds)
+
+    def stats(self) -> TurnStats:
+        """Counts over the recorded rounds."""
+        return TurnStats.of(self.rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStats:
+    """Sums over rounds. τ (acceptance length) = emitted tokens / rounds, bonus token included."""
+
+    rounds: int
+    drafted: int
+    verified: int
+    accepted: int
+    emitted: int
+    draft_ms: float
+    verify_ms: float
+    commit_ms: float
+    host_ms: float
+    reached_by_depth: dict[int, int]  # rounds in which some verified node of this depth hung on an accepted parent
+    accepted_by_depth: dict[int, int]
+    accepted_by_rank: dict[int, int]
+
+    @classmethod
+    def of(cls, rounds: list[Round]) -> TurnStats:
+        """Count."""
+        by_depth: Counter[int] = Counter()
+        by_rank: Counter[int] = Counter()
+        reached: Counter[int] = Counter()
+        for r in rounds:
+            for i in r.accepted:
+                by_depth[r.nodes[i].depth] += 1
+                by_rank[r.nodes[i].rank] += 1
+            reached.update({n.depth for n in r.nodes[1:] if n.kept and r.nodes[n.parent].accepted})
+        return cls(
+            rounds=len(rounds),
+            drafted=sum(r.drafted for r in rounds),
+            verified=sum(r.verified for r in rounds),
+            accepted=sum(r.accepted_emitted for r in rounds),
+            emitted=sum(len(r.emitted) for r in rounds),
+            draft_ms=sum(r.timings.draft for r in rounds),
+            verify_ms=sum(r.timings.verify for r in rounds),
+            commit_ms=sum(r.timings.commit for r in rounds),
+            host_ms=sum(r.timings.host for r in rounds),
+            reached_by_depth=dict(reached),
+            accepted_by_depth=dict(by_depth),
+            accepted_by_rank=dict(by_rank),
+        )
+
+    @property
+    def tau(self) -> float:
+        """Acceptance length: emitted tokens per round, bonus included; nan with no rounds."""
+        return self.emitted / self.rounds if self.rounds else float("nan")
+
+    @property
+    def total_ms(self) -> float:
+        """Time of all rounds."""
+        return self.draft_ms + self.verify_ms + self.commit_ms + self.host_ms
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Emitted tokens per second of round time; nan with no rounds."""
+        return 1000.0 * self.emitted / self.total_ms if self.total_ms > 0 else float("nan")
