@@ -1,0 +1,241 @@
+"""Random turns in which every rule of engine/trace.py holds, made without a model.
+
+A reply is fixed beforehand; a synthetic draft proposes its next piece at some rank, or not at all, among other pieces;
+the walk accepts what agrees. Knows nothing of ONNX Runtime or Qt: tests of traces, charts and windows start here.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.trace import (
+    FinishReason,
+    KvChange,
+    Node,
+    Prefill,
+    Round,
+    Settings,
+    Timings,
+    Token,
+    Turn,
+    TurnEnd,
+    TurnStart,
+)
+
+STORY = (
+    "The heron waited at the edge of the river while the morning fog lifted from the reeds. Nobody in the village "
+    "remembered a spring so quiet, and the old ferryman said that quiet water is never empty. He tied his boat, lit "
+    "a small lamp, and counted the circles that the fish left behind. One circle, two circles, then a long silence. "
+    "“Patience,” he said to the bird, “is only hunger that has learned to stand still.” The heron looked at him once, "
+    "as if it had heard the sentence before, and struck the water so fast that the lamp flickered. "
+)
+PIECES = tuple(word if i == 0 else " " + word for i, word in enumerate(STORY.split()))
+STOP_TOKEN = 2
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """A node while its round is being made; the fields are those of `Node`."""
+
+    parent: int
+    depth: int
+    rank: int
+    token: int
+    logprob: float
+    cum_logprob: float
+    active: bool = False
+    kept: bool = False
+    row: int = -1
+    right: bool = False  # every token from the root to here is what the target wants
+
+
+class _FakeModel:
+    """The reply as tokens, and a draft that is right with a given probability."""
+
+    def __init__(self, rng: random.Random, pieces: Sequence[str], accept: float) -> None:
+        self.rng, self.pieces, self.accept = rng, pieces, accept
+        self.vocabulary = sorted({*pieces, *PIECES})
+
+    def target(self, index: int) -> int:
+        """Token of the reply at `index`; the reply repeats when it runs out."""
+        return self.id_of(self.pieces[index % len(self.pieces)])
+
+    def id_of(self, piece: str) -> int:
+        """Token id of a piece; ids are spread out as in a real vocabulary."""
+        return 100 + 7 * self.vocabulary.index(piece)
+
+    def text(self, token: int) -> str:
+        """Inverse of `id_of`."""
+        return "<|im_end|>" if token == STOP_TOKEN else self.vocabulary[(token - 100) // 7]
+
+    def children(self, right: int | None, topk: int) -> list[tuple[int, float]]:
+        """`topk` different tokens with log-probabilities, best first; `right` is among them or not."""
+        others = self.rng.sample(
+            [self.id_of(p) for p in self.vocabulary if right is None or self.id_of(p) != right], topk
+        )
+        if right is not None and self.rng.random() < self.accept:
+            others[0] = right
+        elif right is not None and topk > 1 and self.rng.random() < 0.5:
+            others[self.rng.randrange(1, topk)] = right
+        left, scored = 1.0, []
+        for token in others:
+            p = left * self.rng.uniform(0.35, 0.9)
+            left -= p
+            scored.append((token, p))
+        best_first = sorted((p for _, p in scored), reverse=True)
+        return [(token, math.log(p)) for (token, _), p in zip(scored, best_first, strict=True)]
+
+
+def _draft(model: _FakeModel, index: int, topk: int, depth: int) -> list[_Candidate]:
+    """All candidates of one round in creation order, root first; `index` is the reply index that the root holds."""
+    nodes = [_Candidate(-1, 0, 0, model.target(index), 0.0, 0.0, active=True, kept=True, row=0, right=True)]
+    actives = [0]
+    for level in range(1, depth + 1):
+        made = []
+        for parent in actives:
+            right = model.target(index + level) if nodes[parent].right else None
+            for rank, (token, logprob) in enumerate(model.children(right, topk)):
+                made.append(len(nodes))
+                cum = nodes[parent].cum_logprob + logprob
+                nodes.append(_Candidate(parent, level, rank, token, logprob, cum, right=token == right))
+        actives = sorted(made, key=lambda i: (-nodes[i].cum_logprob, i))[:topk]
+        if level < depth:
+            for i in actives:
+                nodes[i].active = True
+    return nodes
+
+
+def _prune(nodes: list[_Candidate], length: int) -> None:
+    """Keep the `length` likeliest and give them rows in depth-first order, likeliest child first."""
+    order = sorted(range(1, len(nodes)), key=lambda i: (-nodes[i].cum_logprob, nodes[i].depth, i))
+    for i in order[:length]:
+        nodes[i].kept = True
+    row, stack = 0, [0]
+    while stack:
+        here = stack.pop()
+        nodes[here].row, row = row, row + 1
+        stack += [i for i in reversed(order[:length]) if nodes[i].parent == here]
+
+
+def _walk(nodes: list[_Candidate], model: _FakeModel, index: int) -> list[int]:
+    """Accepted node ids, child of the root first."""
+    path = [0]
+    while True:
+        wanted = model.target(index + len(path))
+        found = [i for i, n in enumerate(nodes) if n.kept and n.parent == path[-1] and n.token == wanted]
+        if not found:
+            return path[1:]
+        path.append(found[0])
+
+
+def _records(
+    nodes: list[_Candidate], accepted: list[int], model: _FakeModel, index: int, stop: bool
+) -> tuple[Node, ...]:
+    """The candidates as `Node` records; with `stop` the target ends its turn after the last accepted node."""
+    path, out = [0, *accepted], []
+    for i, n in enumerate(nodes):
+        on_path = i in path
+        wanted = -1
+        if n.kept:
+            wanted = model.target(index + n.depth + 1) if n.right else model.id_of(model.rng.choice(model.vocabulary))
+        if stop and i == path[-1]:
+            wanted = STOP_TOKEN
+        out.append(
+            Node(
+                i, n.parent, n.depth, n.rank, n.token, model.text(n.token), n.logprob, n.cum_logprob, n.active, n.kept,
+                n.row, wanted, model.text(wanted) if wanted >= 0 else "",
+                model.rng.uniform(0.3, 0.99) if on_path else math.nan, on_path,
+            )
+        )  # fmt: skip
+    return tuple(out)
+
+
+def _emitted(nodes: tuple[Node, ...], accepted: list[int], rng: random.Random, stop: bool) -> tuple[Token, ...]:
+    """Accepted draft tokens, then the target's own."""
+    path = [0, *accepted]
+    tokens = []
+    for here, after in zip(path, [*accepted, None], strict=True):
+        decided = nodes[here]
+        source = "draft" if after is not None else "bonus" if len(nodes) > 1 else "plain"
+        carrier = after if after is not None else here
+        margin = rng.expovariate(0.4)
+        tokens.append(
+            Token(decided.target_token, decided.target_text, source, carrier, decided.target_prob, margin)  # type: ignore[arg-type]
+        )
+    return tuple(tokens[:-1] if stop else tokens)
+
+
+def _timings(rng: random.Random, start: float, depth: int, rows: int) -> Timings:
+    """Milliseconds as measured on a small processor: a draft pass 0.4, a target pass 7 and 0.9 per row."""
+    draft = 0.4 * depth * rng.uniform(0.9, 1.3)
+    verify = (7 + 0.9 * rows) * rng.uniform(0.95, 1.2)
+    commit = 0.05 * rng.uniform(0.8, 2)
+    return Timings(start, draft + verify + commit + rng.uniform(0.3, 0.8), draft, verify, commit)
+
+
+def fake_turn(
+    seed: int,
+    rounds: int = 20,
+    topk: int = 4,
+    depth: int = 5,
+    length: int = 10,
+    accept: float = 0.6,
+    tokens: Sequence[str] = PIECES,
+    strategy: str = "eagle",
+    finish: FinishReason = "length",
+    temperature: float = 0.0,
+) -> Turn:
+    """One whole turn; the same arguments give the same turn.
+
+    `accept`: how often the draft's best child is right. `tokens`: pieces of the reply. `strategy` "plain" makes rounds
+    without candidates. `finish` "length" may cut the last round's accepted tokens, "stop_token" ends on one.
+    """
+    rng = random.Random(seed)
+    model = _FakeModel(rng, tokens, accept)
+    depth = depth if strategy == "eagle" else 0
+    settings = Settings(strategy, topk, depth or 1, length, temperature, 40, 0.95, 0.0, 1.0, seed)
+    prompt = rng.randrange(20, 400)
+    turn = Turn()
+    turn.add(TurnStart("fake-135m", strategy, "", prompt, rng.randrange(prompt // 2), 2048, 0, "<|im_start|>user\nHi"))
+    first = Token(model.target(0), tokens[0], "first", -1, rng.uniform(0.3, 1), rng.expovariate(0.4))
+    now = prompt * 0.4
+    turn.add(Prefill(prompt - turn.start.reused_tokens, now, first, first.text))  # type: ignore[union-attr]
+    index = 0
+    for i in range(rounds):
+        last = i == rounds - 1
+        turn.add(_round(model, settings, i, prompt, index, now, depth, finish if last else None))
+        now += turn.rounds[-1].timings.total
+        index += len(turn.rounds[-1].emitted)
+    text = first.text + "".join(r.text for r in turn.rounds)
+    turn.add(TurnEnd(finish, text, tuple(t.id for t in turn.tokens), now))
+    return turn
+
+
+def _round(
+    model: _FakeModel,
+    settings: Settings,
+    number: int,
+    prompt: int,
+    index: int,
+    now: float,
+    depth: int,
+    finish: FinishReason | None,
+) -> Round:
+    """One round whose root is the reply's token `index`; `finish` is set on the last one."""
+    stop = finish == "stop_token"
+    drawn = _draft(model, index, settings.eagle_topk, depth)
+    _prune(drawn, settings.draft_predict_length)
+    accepted = _walk(drawn, model, index)
+    nodes = _records(drawn, accepted, model, index, stop)
+    emitted = _emitted(nodes, accepted, model.rng, stop)
+    if finish == "length":
+        emitted = emitted[: model.rng.randint(1, len(emitted))]
+    rows = sum(n.kept for n in nodes)
+    committed = (0, *accepted)[: len(emitted) + stop]
+    kv = KvChange(prompt + index, rows, tuple(nodes[i].row for i in committed))
+    text = "".join(t.text for t in emitted)
+    timings = _timings(model.rng, now, depth, rows)
+    return Round(number, prompt + index, settings, nodes, tuple(accepted), emitted, text, kv, timings)
