@@ -1,0 +1,94 @@
+"""The look: roles exist in both modes, can be read, and reach the application."""
+
+import pytest
+from PySide6.QtGui import QColor, QPalette
+
+from app import theme as look
+from app.theme import Theme, contrast, theme
+
+
+@pytest.fixture
+def shown(qapp):
+    """The application's theme, put back to light afterwards."""
+    yield theme()
+    theme().set_font_size(look.FONT_SIZE_DEFAULT)
+    theme().set_mode("system")
+
+
+def test_both_modes_have_the_same_roles():
+    """A role missing in one mode would crash the window only for some users."""
+    assert look.LIGHT.keys() == look.DARK.keys()
+    assert look.FATES.keys() == look.FATE_INK_LIGHT.keys() == look.FATE_INK_DARK.keys() == look.FATE_MARKS.keys()
+
+
+@pytest.mark.parametrize("colors", [look.LIGHT, look.DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("ground", ["window", "surface", "raised", "accent_soft", "code"])
+@pytest.mark.parametrize("role", ["text", "muted"])
+def test_text_is_readable_on_every_ground(colors, ground, role):
+    """WCAG AA asks 4.5:1 for text."""
+    assert contrast(QColor(colors[role]), QColor(colors[ground])) >= 4.5
+
+
+@pytest.mark.parametrize("colors", [look.LIGHT, look.DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("role", ["accent", "danger", "warning", "success"])
+def test_signal_colours_are_readable(colors, role):
+    """Messages in a signal colour are text too."""
+    for ground in ("window", "surface"):
+        assert contrast(QColor(colors[role]), QColor(colors[ground])) >= 4.5
+
+
+@pytest.mark.parametrize("colors", [look.LIGHT, look.DARK], ids=["light", "dark"])
+def test_pairs_are_readable(colors):
+    """Text on a coloured button and on a highlighted word."""
+    assert contrast(QColor(colors["on_accent"]), QColor(colors["accent"])) >= 4.5
+    assert contrast(QColor(colors["on_highlight"]), QColor(colors["highlight"])) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("inks", "colors"), [(look.FATE_INK_LIGHT, look.LIGHT), (look.FATE_INK_DARK, look.DARK)], ids=["light", "dark"]
+)
+def test_fate_inks_are_readable(inks, colors):
+    """Okabe-Ito orange and sky are too pale for words on white, so words use the inks."""
+    for fate, ink in inks.items():
+        for ground in ("window", "surface", "raised"):
+            assert contrast(QColor(ink), QColor(colors[ground])) >= 4.5, (fate, ground)
+
+
+def test_fates_are_okabe_ito(shown):
+    """The colour-blind safe palette is promised by the design, in both modes."""
+    for mode in ("light", "dark"):
+        shown.set_mode(mode)
+        names = [shown.fate(f).name().upper() for f in ("accepted", "rejected", "bonus", "drafted")]
+        assert names == ["#0072B2", "#D55E00", "#E69F00", "#56B4E9"]
+
+
+def test_one_theme_per_application(shown, qapp):
+    """Everybody must get the same object, or a change would reach half of the window."""
+    assert theme() is shown
+    assert len(qapp.findChildren(Theme)) == 1
+
+
+def test_mode_reaches_palette_and_signal(shown, qapp, qtbot):
+    """Choosing dark must repaint palette-painted and self-painted widgets alike."""
+    with qtbot.waitSignal(shown.changed):
+        shown.set_mode("dark")
+    assert shown.dark
+    assert qapp.palette().color(QPalette.ColorRole.Base).name() == look.DARK["surface"]
+    shown.set_mode("light")
+    assert not shown.dark
+    assert qapp.palette().color(QPalette.ColorRole.Base).name() == look.LIGHT["surface"]
+
+
+def test_unknown_system_scheme_is_light(shown):
+    """Offscreen and some desktops do not tell their scheme."""
+    shown.set_mode("system")
+    assert not shown.dark
+
+
+def test_font_size_is_kept_in_bounds(shown, qapp):
+    """A repeated Ctrl+Plus must not make the window unusable."""
+    shown.set_font_size(400)
+    assert shown.font_size == look.FONT_SIZE_MAX
+    shown.set_font_size(12)
+    assert qapp.font().pointSizeF() == pytest.approx(12)
+    assert shown.font(0.5).pointSizeF() == pytest.approx(6)
