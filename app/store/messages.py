@@ -1,0 +1,176 @@
+"""Messages as a tree: every version of every reply and every edited prompt stays. Knows no trace and no model.
+
+A message's parent is the one it answers or follows; siblings are versions. `active_child` (and the chat's
+`active_root`) say which version is shown, so one branch of the tree, the path, is the conversation on screen.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from typing import Any
+
+from app.store.chats import touch
+from app.store.database import Database
+from app.store.errors import StoreError
+from app.store.records import ROLES, Message, clean, dump
+
+# The shown branch. A message without a chosen child (imports may have some) shows its newest.
+PATH = """
+WITH RECURSIVE path (id, step) AS (
+    SELECT coalesce(active_root, (SELECT max(id) FROM messages WHERE chat = :chat AND parent IS NULL)), 0
+      FROM chats WHERE id = :chat
+    UNION ALL
+    SELECT coalesce(active_child, (SELECT max(id) FROM messages AS m WHERE m.parent = messages.id)), step + 1
+      FROM path JOIN messages ON messages.id = path.id)
+"""
+ROW = "messages.*, EXISTS (SELECT 1 FROM traces WHERE message = messages.id) AS has_trace"
+
+
+class Messages:
+    """The messages of one database. Every method raises `StoreError`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, chat: int, parent: int | None, role: str, content: str = "", finish_reason: str = "") -> Message:
+        """Append below `parent` (None: at the top) and show it. The first prompt of an untitled chat titles it."""
+        if role not in ROLES:
+            raise StoreError(f"A message cannot have the role {role!r}: it is one of {', '.join(ROLES)}.")
+        text = clean(content)
+        with self._database.write() as c:
+            if c.execute("SELECT 1 FROM chats WHERE id = ?", (chat,)).fetchone() is None:
+                raise StoreError("This chat is gone: it was removed for good.")
+            if parent is not None and _row(c, parent)["chat"] != chat:
+                raise StoreError("The message to answer belongs to another chat.")
+            new = c.execute(
+                "INSERT INTO messages (chat, parent, role, content, created, finish_reason) VALUES (?, ?, ?, ?, ?, ?)",
+                (chat, parent, role, text, time.time(), finish_reason),
+            ).lastrowid
+            _choose(c, chat, parent, new)
+            touch(c, chat, text if role == "user" else "")
+            return _one(c, new)
+
+    def save_progress(self, message: int, text: str) -> None:
+        """Keep the whole text so far of a running reply; call at every round end. A removed message is ignored."""
+        with self._database.write() as c:
+            c.execute("UPDATE messages SET content = ? WHERE id = ?", (clean(text), message))
+
+    def finish(self, message: int, text: str, finish_reason: str, stats: dict[str, Any] | None = None) -> None:
+        """Keep the final text and why it ended. A removed message is ignored."""
+        if not finish_reason:
+            raise StoreError("A finished reply needs a reason.")
+        with self._database.write() as c:
+            c.execute(
+                "UPDATE messages SET content = ?, finish_reason = ?, stats = ? WHERE id = ?",
+                (clean(text), finish_reason, dump(stats or {}), message),
+            )
+            c.execute(
+                "UPDATE chats SET updated = ? WHERE id = (SELECT chat FROM messages WHERE id = ?)",
+                (time.time(), message),
+            )
+
+    def get(self, message: int) -> Message:
+        """One message with its place among its versions."""
+        with self._database.read() as c:
+            return _one(c, message)
+
+    def path(self, chat: int) -> list[Message]:
+        """The shown branch, first message first."""
+        query = f"{PATH} SELECT {ROW} FROM path JOIN messages ON messages.id = path.id ORDER BY step"
+        with self._database.read() as c:
+            return _with_versions(c, chat, c.execute(query, {"chat": chat}).fetchall())
+
+    def path_to(self, message: int) -> list[Message]:
+        """The branch that ends at a message, first message first; what a reply to it must read."""
+        query = f"""
+            WITH RECURSIVE path (id, step) AS (
+                SELECT :message, 0
+                UNION ALL
+                SELECT parent, step + 1 FROM path JOIN messages ON messages.id = path.id WHERE parent IS NOT NULL)
+            SELECT {ROW} FROM path JOIN messages ON messages.id = path.id ORDER BY step DESC"""
+        with self._database.read() as c:
+            rows = c.execute(query, {"message": message}).fetchall()
+            return _with_versions(c, rows[0]["chat"], rows) if rows else []
+
+    def tree(self, chat: int) -> list[Message]:
+        """Every message of every branch, oldest first."""
+        with self._database.read() as c:
+            rows = c.execute(f"SELECT {ROW} FROM messages WHERE chat = ? ORDER BY id", (chat,)).fetchall()
+            return _with_versions(c, chat, rows)
+
+    def siblings(self, message: int) -> list[Message]:
+        """All versions of a message, itself included, oldest first."""
+        with self._database.read() as c:
+            row = _row(c, message)
+            rows = c.execute(
+                f"SELECT {ROW} FROM messages WHERE chat = ? AND parent IS ? ORDER BY id", (row["chat"], row["parent"])
+            ).fetchall()
+            return _with_versions(c, row["chat"], rows)
+
+    def choose(self, message: int) -> None:
+        """Show this version; what follows it is the branch it last had."""
+        with self._database.write() as c:
+            row = _row(c, message)
+            _choose(c, row["chat"], row["parent"], message)
+
+    def reveal(self, message: int) -> None:
+        """Choose versions all the way up, so that the message is on the shown branch."""
+        with self._database.write() as c:
+            at: int | None = message
+            while at is not None:
+                row = _row(c, at)
+                _choose(c, row["chat"], row["parent"], at)
+                at = row["parent"]
+
+    def active_children(self, chat: int) -> tuple[int | None, dict[int, int | None]]:
+        """The chosen first message, and the chosen child of every message; for export."""
+        with self._database.read() as c:
+            root = c.execute("SELECT active_root FROM chats WHERE id = ?", (chat,)).fetchone()
+            rows = c.execute("SELECT id, active_child FROM messages WHERE chat = ?", (chat,)).fetchall()
+        return (root["active_root"] if root else None), {row["id"]: row["active_child"] for row in rows}
+
+
+def _choose(c: sqlite3.Connection, chat: int, parent: int | None, message: int | None) -> None:
+    if parent is None:
+        c.execute("UPDATE chats SET active_root = ? WHERE id = ?", (message, chat))
+    else:
+        c.execute("UPDATE messages SET active_child = ? WHERE id = ?", (message, parent))
+
+
+def _row(c: sqlite3.Connection, message: int) -> sqlite3.Row:
+    row = c.execute("SELECT * FROM messages WHERE id = ?", (message,)).fetchone()
+    if row is None:
+        raise StoreError("This message is gone: its chat was removed for good.")
+    return row
+
+
+def _one(c: sqlite3.Connection, message: int | None) -> Message:
+    rows = c.execute(f"SELECT {ROW} FROM messages WHERE id = ?", (message,)).fetchall()
+    if not rows:
+        raise StoreError("This message is gone: its chat was removed for good.")
+    return _with_versions(c, rows[0]["chat"], rows)[0]
+
+
+def _with_versions(c: sqlite3.Connection, chat: int, rows: list[sqlite3.Row]) -> list[Message]:
+    """Messages from rows of one chat, numbered among their siblings."""
+    families: dict[int | None, list[int]] = {}
+    for row in c.execute("SELECT id, parent FROM messages WHERE chat = ? ORDER BY id", (chat,)):
+        families.setdefault(row["parent"], []).append(row["id"])
+    return [
+        Message(
+            id=row["id"],
+            chat=row["chat"],
+            parent=row["parent"],
+            role=row["role"],
+            content=row["content"],
+            created=row["created"],
+            finish_reason=row["finish_reason"],
+            stats=json.loads(row["stats"]),
+            version=families[row["parent"]].index(row["id"]) + 1,
+            versions=len(families[row["parent"]]),
+            has_trace=bool(row["has_trace"]),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,76 @@
+"""The door of the store: where the file is, and what can be asked. Usable from every thread."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import platformdirs
+
+from app.store.chats import Chats
+from app.store.database import Database, set_aside
+from app.store.errors import CorruptDatabaseError, NewerDatabaseError, StoreError
+from app.store.messages import Messages
+from app.store.schema import MIGRATIONS
+from app.store.settings import Settings
+from app.store.traces import Traces
+
+FILE = "eyrie.db"
+
+
+def data_folder() -> Path:
+    """The user's data directory for Eyrie; the environment variable EYRIE_DATA overrides it."""
+    override = os.environ.get("EYRIE_DATA")
+    return Path(override) if override else Path(platformdirs.user_data_dir("eyrie", appauthor=False))
+
+
+class Store:
+    """Chats, messages, traces and settings of one database file.
+
+    Attributes:
+        chats, messages, traces, settings: what can be asked, by noun.
+        notice: one sentence for the user when the file had to be set aside or replaced; "" otherwise.
+        path: the file in use.
+        database: the file itself, for modules of the store.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """Open or make the database in `folder`. Raises `StoreError` when that folder cannot hold one."""
+        folder = folder or data_folder()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"The folder {folder} cannot be made: {error.strerror or error}.") from error
+        self.notice = ""
+        self.database = self._opened(folder / FILE)
+        self.path = self.database.path
+        self.settings = Settings(self.database)
+        self.chats = Chats(self.database)
+        self.messages = Messages(self.database)
+        self.traces = Traces(self.database, self.settings)
+
+    def close(self) -> None:
+        """Close every thread's connection."""
+        self.database.close()
+
+    def _opened(self, path: Path) -> Database:
+        try:
+            return Database(path)
+        except CorruptDatabaseError as error:
+            kept = set_aside(path, str(error))
+            self.notice = f"The chat database was damaged and is kept as {kept.name}; a new, empty one is in use."
+            return Database(path)
+        except NewerDatabaseError as error:
+            self.notice = f"{error} Until then chats are kept in a file of their own."
+            return Database(path.with_name(f"{path.stem}-format{len(MIGRATIONS)}{path.suffix}"))
+
+
+def open_store(folder: Path | None = None) -> Store:
+    """A store in any case: where the data folder cannot be used, one in a temporary folder that says so in `notice`."""
+    try:
+        return Store(folder)
+    except StoreError as error:
+        store = Store(Path(tempfile.mkdtemp(prefix="eyrie-")))
+        store.notice = f"{error} Until that is mended chats are lost when Eyrie closes."
+        return store
