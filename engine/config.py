@@ -83,7 +83,8 @@ class _Checked:
 class EngineConfig(_Checked):
     """How to decode. Acts at the next round when replaced on a running session.
 
-    `speculative_type` is MNN's: "eagle", "" for plain decoding, later "mtp" and "lookahead".
+    `speculative_type` is MNN's: "eagle", "" for plain decoding, later "mtp" and "lookahead". `exact`: the text is that
+    of plain decoding to the last bit, at any tree (docs/architecture.md says how).
     """
 
     speculative_type: str = "eagle"
@@ -93,6 +94,14 @@ class EngineConfig(_Checked):
     max_new_tokens: int = 1024
     prefill_chunk: int = 128
     plain_rows: int = 1
+    exact: bool = True
+
+    def __post_init__(self) -> None:
+        _Checked.__post_init__(self)
+        if not isinstance(self.exact, bool):
+            raise ConfigError(f"exact is {self.exact!r}: give true or false.")
+        if not isinstance(self.speculative_type, str):
+            raise ConfigError(f"speculative_type is {self.speculative_type!r}: give a name.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,117 @@
+"""The EAGLE-3 draft head: fuses the target's hidden streams, and guesses what follows, over a cache of its own.
+
+Row t of its cache pairs the target's hidden state of token t with the embedding of token t + 1. Knows the two head
+graphs; nothing of trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import ModelFolderError
+from engine.kv_cache import KVCache
+from engine.models.dims import ModelDims
+from engine.runtime import Runner, Scratch
+from engine.target import tree_mask
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+
+class DraftPass(NamedTuple):
+    """Best children of the rows asked for; views that the next pass overwrites."""
+
+    ids: Ints  # [R, topk] draft vocabulary, likeliest first
+    scores: Floats  # [R, topk] log-probabilities
+    hidden: Floats  # [R, hidden] what the next level pairs with
+
+
+class DraftHead:
+    """Sessions of `eagle_fc.onnx` and `eagle.onnx`. `embed` is the target's table lookup."""
+
+    def __init__(self, folder: Path, dims: ModelDims, embed: Callable[[Ints], Floats], threads: int) -> None:
+        self._embed = embed
+        self._fc = Runner(folder / "eagle_fc.onnx", threads)
+        self._layer = Runner(folder / "eagle.onnx", threads)
+        self.hidden_size = _width(self._layer, "hidden_states")
+        _, kv_heads, _, head_dim = self._layer.input_shapes["past_key_values.0.key"]
+        self.cache = KVCache(1, int(kv_heads), int(head_dim), dims.context_length)
+        for kind in ("key", "value"):
+            self._layer.bind_shared(f"past_key_values.0.{kind}", f"present.0.{kind}", self.cache.layer(0, kind))
+        self.d2t = _load_d2t(folder / "eagle_d2t.npy", dims.vocab_size)
+        self._scratch = Scratch()
+
+    def fuse(self, hidden: Floats) -> Floats:
+        """[S, taps · hidden] → [S, hidden]; a fresh array."""
+        out = np.empty((1, len(hidden), self.hidden_size), np.float32)
+        self._fc.run({"fc_hidden": np.ascontiguousarray(hidden)[None]}, {"hidden_states": out})
+        return out[0]
+
+    def forward(
+        self,
+        tokens: Ints,
+        hidden: Floats,
+        positions: Ints,
+        topk: int,
+        *,
+        ahead: int = 0,
+        sees: NDArray[np.bool_] | None = None,
+        last_only: bool = False,
+    ) -> DraftPass:
+        """One pass over pairs (`hidden` [S, hidden], embedding of `tokens` [S]) at `positions` [S].
+
+        `ahead`: rows of this round already behind `cache.length`. `sees`: [S, ahead + S] which of those and of
+        these rows each row sees; None: all earlier ones.
+        """
+        rows, past = len(tokens), self.cache.length + ahead
+        self.cache.room_for(ahead + rows)
+        wanted = np.arange(rows - 1 if last_only else 0, rows, dtype=np.int64)
+        inputs = {
+            "input_embed": self._embed(tokens)[None],
+            "hidden_states": np.ascontiguousarray(hidden)[None],
+            "attention_mask": tree_mask(sees, past, rows, self.cache.length),
+            "position_ids": np.ascontiguousarray(positions, np.int64)[None],
+            "logits_index": wanted,
+            "topk": np.array([topk], np.int64),
+            "seqlens_k": np.array([past + rows - 1], np.int32),
+            "total_sequence_length": np.array(past + rows, np.int32),
+        }
+        ids = self._scratch.get("ids", (1, len(wanted), topk), np.int64)
+        scores = self._scratch.get("scores", (1, len(wanted), topk))
+        out = self._scratch.get("hidden", (1, len(wanted), self.hidden_size))
+        self._layer.run(inputs, {"top_ids": ids, "top_scores": scores, "out_hidden_states": out})
+        return DraftPass(ids[0], scores[0], out[0])
+
+    def stop(self) -> None:
+        """End a pass in progress; see `Runner.stop`."""
+        self._fc.stop()
+        self._layer.stop()
+
+    def resume(self) -> None:
+        """Allow passes again."""
+        self._fc.resume()
+        self._layer.resume()
+
+
+def _width(runner: Runner, name: str) -> int:
+    width = runner.input_shapes[name][-1]
+    if not isinstance(width, int):
+        raise ModelFolderError(f"{runner.path.name} has no fixed width for {name}: make the folder again.")
+    return width
+
+
+def _load_d2t(path: Path, vocab: int) -> Ints:
+    """Offsets: target id = draft id + d2t[draft id]."""
+    try:
+        d2t = np.load(path, allow_pickle=False).astype(np.int64)
+    except (OSError, ValueError, EOFError) as error:
+        raise ModelFolderError(f"{path.name} in {path.parent} cannot be read: make the folder again.") from error
+    ids = np.arange(len(d2t)) + d2t
+    if len(ids) == 0 or ids.min() < 0 or ids.max() >= vocab or len(np.unique(ids)) != len(ids):
+        raise ModelFolderError(f"{path.name} in {path.parent} maps outside the vocabulary of {vocab}.")
+    return np.asarray(d2t, np.int64)

@@ -1,0 +1,64 @@
+"""Keys and values of all layers in one buffer, used in place by the graphs.
+
+Rows are appended by the graph itself (past and present are the same memory); here they are only counted, kept and
+dropped. Knows nothing of tokens or models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import ContextFull
+
+
+class KVCache:
+    """`data` is [2·layers, kv_heads, capacity, head_dim] float32: key of layer i at 2i, its value at 2i + 1.
+
+    The memory is reserved for the whole context but the system only hands out the pages that rows have touched.
+    """
+
+    def __init__(self, layers: int, kv_heads: int, head_dim: int, capacity: int) -> None:
+        self.data: NDArray[np.float32] = np.empty((2 * layers, kv_heads, capacity, head_dim), np.float32)
+        self.capacity = capacity
+        self.length = 0  # committed rows
+
+    def layer(self, index: int, kind: str) -> NDArray[np.float32]:
+        """A view [1, kv_heads, capacity, head_dim] of the keys or values of one layer."""
+        return self.data[2 * index + (kind == "value")][None]
+
+    def room_for(self, rows: int) -> None:
+        """Raise `ContextFull` unless `rows` more fit."""
+        if self.length + rows > self.capacity:
+            raise ContextFull(f"The context is full: {self.capacity} tokens fit and {self.length + rows} are needed.")
+
+    def advance(self, rows: int) -> None:
+        """Commit rows that the last pass appended."""
+        self.room_for(rows)
+        self.length += rows
+
+    def truncate(self, length: int) -> None:
+        """Drop all rows from `length` on."""
+        if not 0 <= length <= self.length:
+            raise ValueError(f"cannot truncate {self.length} rows to {length}")
+        self.length = length
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Commit only `rows` of those the last pass appended (offsets from `length`, increasing).
+
+        MNN's remove + reserve. Rows already in place are not touched; the others are gathered first, then written,
+        so overlapping moves cannot happen.
+        """
+        if any(b <= a for a, b in zip(rows, rows[1:], strict=False)) or (rows and rows[0] < 0):
+            raise ValueError(f"rows to keep must increase: {list(rows)}")
+        self.room_for(len(rows))
+        moved = [(to, source) for to, source in enumerate(rows) if to != source]
+        if moved:
+            first = self.length + moved[0][0]
+            sources = [self.length + source for _, source in moved]
+            if sources[-1] >= self.capacity:
+                raise ValueError(f"row {rows[-1]} is outside the cache")
+            self.data[:, :, first : first + len(moved)] = self.data[:, :, sources]
+        self.length += len(rows)

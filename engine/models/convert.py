@@ -1,0 +1,155 @@
+"""Builds the graph files of a model folder from a model file and, if there is one, a draft head.
+
+Knows the order of steps; each step lives in its own file.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import progress as steps
+from engine.config import EngineConfig
+from engine.errors import Cancelled
+from engine.models.decoder_graph import CALIBRATED, write_decoder
+from engine.models.dims import ModelDims
+from engine.models.eagle_checkpoint import EagleCheckpoint, read_eagle_checkpoint
+from engine.models.folder import FolderConfig, write_config
+from engine.models.head_graph import write_fc, write_head
+from engine.models.linear import Precision, check_precision
+from engine.models.smooth import SmoothScales, find_scales
+
+Array = NDArray[np.float32]
+_CALIBRATION_CHUNK = 128
+
+
+class Source(Protocol):
+    """Where weights come from: a GGUF file, or random numbers in a test."""
+
+    dims: ModelDims
+
+    def tensor(self, name: str) -> Array:
+        """One weight by its Hugging Face name, float32."""
+
+
+def build_folder(
+    source: Source,
+    out: Path,
+    *,
+    name: str,
+    precision: str,
+    head: Path | None = None,
+    calibration: list[int] | None = None,
+    engine: EngineConfig | None = None,
+    progress: steps.ProgressCallback = steps.ignore,
+    cancel: threading.Event | None = None,
+) -> None:
+    """Write llm.onnx, embeddings.npy, config.json and the head's files into the folder `out`.
+
+    `head`: a checkpoint folder in the public format, or a folder of files converted before. `calibration`: token ids
+    of a text for the scales of `int8-rowwise`; without it there are none. Raises `Cancelled`, `CheckpointError`,
+    `ConfigError`, `ModelFileError`.
+    """
+    kind = check_precision(precision)
+    write_embeddings(source, out / "embeddings.npy")
+    scales = None
+    if kind == "int8-rowwise" and calibration:
+        scales = calibrate(source, calibration, progress=progress, cancel=cancel)
+    write_decoder(out / "llm.onnx", source.dims, source.tensor, kind, scales=scales, progress=progress, cancel=cancel)
+    if head is not None:
+        progress(steps.Progress("Converting the draft head", 0, 1))
+        add_head(head, out, source.dims)
+    config = FolderConfig(name, kind, "cpu", source.dims, engine or EngineConfig())
+    write_config(out, config, has_draft=head is not None)
+
+
+def write_embeddings(source: Source, path: Path) -> None:
+    """The embedding table [vocab, hidden] as float16, for rows to be looked up on the host."""
+    np.save(path, source.tensor("model.embed_tokens.weight").astype(np.float16))
+
+
+def add_head(head: Path, out: Path, dims: ModelDims) -> None:
+    """Put a draft head into a model folder: copied if it is converted already, else converted to int8."""
+    ready = sorted(p for p in head.glob("eagle*") if p.is_file())
+    if (head / "eagle.onnx").is_file():
+        for path in ready:
+            shutil.copyfile(path, out / path.name)
+        return
+    convert_head(read_eagle_checkpoint(head, dims), out, dims)
+
+
+def convert_head(checkpoint: EagleCheckpoint, out: Path, dims: ModelDims, precision: Precision = "int8") -> None:
+    """Write eagle.onnx, eagle_fc.onnx and eagle_d2t.npy."""
+    write_fc(out / "eagle_fc.onnx", checkpoint, precision)
+    write_head(out / "eagle.onnx", checkpoint, precision, dims.context_length)
+    np.save(out / "eagle_d2t.npy", checkpoint.d2t.astype(np.int32))
+
+
+def calibrate(
+    source: Source,
+    tokens: list[int],
+    *,
+    progress: steps.ProgressCallback = steps.ignore,
+    cancel: threading.Event | None = None,
+) -> SmoothScales:
+    """Run the float32 model over `tokens` and find SmoothQuant scales from the largest activations."""
+    with tempfile.TemporaryDirectory(prefix="eyrie-calibration-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / "llm.onnx"
+        write_decoder(path, source.dims, source.tensor, "float32", probe=True, progress=_as("Calibrating", progress))
+        steps.check(cancel)
+        peaks = activation_peaks(path, source, tokens, cancel)
+    return find_scales(source.dims, peaks, source.tensor)
+
+
+def activation_peaks(
+    path: Path, source: Source, tokens: list[int], cancel: threading.Event | None = None
+) -> dict[str, Array]:
+    """Map "layer.name" to the largest |x| per channel at every matrix input, over independent chunks of `tokens`."""
+    import onnxruntime as ort
+
+    from engine.runtime import default_threads, session_options
+
+    dims = source.dims
+    session = ort.InferenceSession(str(path), session_options(default_threads()), ["CPUExecutionProvider"])
+    names = [f"{layer}.{name}" for layer in range(dims.layer_nums) for name in CALIBRATED]
+    table = source.tensor("model.embed_tokens.weight").astype(np.float16)
+    peaks: dict[str, Array] = {}
+    for at in range(0, len(tokens), _CALIBRATION_CHUNK):
+        if cancel is not None and cancel.is_set():
+            raise Cancelled("Stopped.")
+        chunk = tokens[at : at + _CALIBRATION_CHUNK]
+        found = session.run([f"probe.{name}" for name in names], _first_pass(dims, table[chunk].astype(np.float32)))
+        for name, value in zip(names, found, strict=True):
+            peak = np.abs(value[0]).max(axis=0)
+            peaks[name] = np.maximum(peaks[name], peak) if name in peaks else peak
+    return peaks
+
+
+def _first_pass(dims: ModelDims, embeds: Array) -> dict[str, NDArray[np.generic]]:
+    """Inputs of a pass over an empty cache. embeds [S, hidden]."""
+    rows = len(embeds)
+    inputs: dict[str, NDArray[np.generic]] = {
+        "input_embed": embeds[None],
+        "attention_mask": np.zeros((1, 1, rows, rows), np.float32),
+        "position_ids": np.arange(rows, dtype=np.int64)[None],
+        "logits_index": np.array([rows - 1], np.int64),
+        "seqlens_k": np.array([rows - 1], np.int32),
+        "total_sequence_length": np.array(rows, np.int32),
+    }
+    for i in range(dims.layer_nums):
+        for kind in ("key", "value"):
+            shape = (1, dims.num_key_value_heads, rows, dims.head_dim)
+            inputs[f"past_key_values.{i}.{kind}"] = np.zeros(shape, np.float32)
+    return inputs
+
+
+def _as(step: str, progress: steps.ProgressCallback) -> Callable[[steps.Progress], None]:
+    """The same progress under another name."""
+    return lambda p: progress(p._replace(step=step))

@@ -1,0 +1,84 @@
+"""`config.json` of a model folder: dimensions and engine defaults in one flat object. Knows no graph."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from engine.config import EngineConfig
+from engine.errors import ConfigError, ModelFolderError
+from engine.models.dims import ModelDims
+
+CONFIG = "config.json"
+_DRAFT_FILES = ("eagle.onnx", "eagle_fc.onnx", "eagle_d2t.npy")
+_NAMES = {"eagle_model": "eagle.onnx", "eagle_fc": "eagle_fc.onnx", "eagle_d2t": "eagle_d2t.npy"}
+
+
+@dataclass(frozen=True, slots=True)
+class FolderConfig:
+    """What `config.json` says."""
+
+    model_name: str
+    precision: str
+    flavour: str
+    dims: ModelDims
+    engine: EngineConfig
+
+
+def write_config(folder: Path, config: FolderConfig, *, has_draft: bool) -> None:
+    """Write `config.json`."""
+    values: dict[str, Any] = {
+        "model_name": config.model_name,
+        "precision": config.precision,
+        "flavour": config.flavour,
+        **asdict(config.engine),
+        **(_NAMES if has_draft else {}),
+        **config.dims.to_mapping(),
+    }
+    text = json.dumps(values, indent=1, ensure_ascii=False)
+    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
+
+
+def read_config(folder: Path) -> FolderConfig:
+    """Read and check `config.json`; raises `ModelFolderError` naming the folder and the key."""
+    if not folder.is_dir():
+        raise ModelFolderError(f"{folder} is not a model folder: give a folder made by setup.")
+    path = folder / CONFIG
+    if not path.is_file():
+        raise ModelFolderError(f"{folder} has no {CONFIG}, so it is not a model folder: make one with setup.")
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelFolderError(f"{path} is not readable JSON: make the folder again with setup.") from error
+    if not isinstance(values, dict):
+        raise ModelFolderError(f"{path} holds no JSON object: make the folder again with setup.")
+    try:
+        return _parse(values)
+    except ConfigError as error:
+        raise ModelFolderError(f"{path}: {error}") from error
+
+
+def _parse(values: dict[str, Any]) -> FolderConfig:
+    dims = ModelDims.from_mapping(values)
+    named = ("model_name", "precision", "flavour")
+    known = {f.name for f in fields(ModelDims)} | set(named) | set(_NAMES)
+    engine = EngineConfig.from_mapping({k: v for k, v in values.items() if k not in known})
+    texts = [values.get(key, "") for key in named]
+    for key, text in zip(named, texts, strict=True):
+        if not isinstance(text, str) or not text:
+            raise ConfigError(f"{key} is {text!r}: it must be a name.")
+    for key, name in _NAMES.items():
+        if values.get(key, name) != name:
+            raise ConfigError(f"{key} is {values[key]!r}: the file is called {name}.")
+    return FolderConfig(*texts, dims, engine)
+
+
+def has_draft(folder: Path) -> bool:
+    """Whether the folder holds an EAGLE-3 head; a head with missing files is a `ModelFolderError`."""
+    there = [name for name in _DRAFT_FILES if (folder / name).is_file()]
+    if there and len(there) < len(_DRAFT_FILES):
+        missing = ", ".join(name for name in _DRAFT_FILES if name not in there)
+        raise ModelFolderError(f"The draft head in {folder} lacks {missing}: make the folder again with setup.")
+    return bool(there)

@@ -1,0 +1,127 @@
+"""ONNX Runtime sessions: threads, options, cancellation, and one way to bind buffers.
+
+Knows sessions and memory; knows nothing of what a graph computes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+from numpy.typing import NDArray
+
+from engine.errors import Cancelled, ModelFolderError, RuntimeUnavailable
+
+_ERRORS_ONLY = 3
+
+
+def default_threads() -> int:
+    """Threads a pass uses: the cores this process may run on, at most 8 (memory bandwidth is the limit by then)."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(8, allowed))
+
+
+def session_options(threads: int) -> ort.SessionOptions:
+    """Options for graphs whose sizes change from pass to pass.
+
+    Spinning stops at the end of a run: between passes the host works, and on a small machine idle spinning costs
+    the other session and the window their core.
+    """
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
+    options.enable_mem_pattern = False
+    options.log_severity_level = _ERRORS_ONLY
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    options.add_session_config_entry("session.set_denormal_as_zero", "1")
+    return options
+
+
+class Runner:
+    """One graph with bound inputs and outputs. Run by one thread; `stop` may be called from any.
+
+    Buffers bound with `bind` stay bound; `run` takes the rest. Outputs are views that the next run overwrites.
+    """
+
+    def __init__(self, path: Path, threads: int) -> None:
+        if not path.is_file():
+            raise ModelFolderError(f"{path.name} is missing in {path.parent}: make the folder again with setup.")
+        try:
+            self._session = ort.InferenceSession(str(path), session_options(threads), ["CPUExecutionProvider"])
+        except Exception as error:
+            reason = str(error).splitlines()[0][:200]
+            raise RuntimeUnavailable(f"ONNX Runtime cannot load {path.name} in {path.parent}: {reason}") from error
+        self.path = path
+        self.input_names = [i.name for i in self._session.get_inputs()]
+        self.output_names = [o.name for o in self._session.get_outputs()]
+        self._binding = self._session.io_binding()
+        self._held: dict[str, Any] = {}
+        self._options = ort.RunOptions()
+        self._stopping = False
+        self._lock = threading.Lock()
+
+    @property
+    def input_shapes(self) -> dict[str, list[int | str]]:
+        """Declared shapes, symbols included."""
+        return {i.name: i.shape for i in self._session.get_inputs()}
+
+    def bind_shared(self, source: str, target: str, array: NDArray[Any]) -> None:
+        """Bind one buffer to an input and an output: the graph works in place. The array must stay alive."""
+        value = ort.OrtValue.ortvalue_from_numpy(array)
+        self._held[source] = self._held[target] = (array, value)
+        self._binding.bind_ortvalue_input(source, value)
+        self._binding.bind_ortvalue_output(target, value)
+
+    def run(self, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]) -> None:
+        """Run with contiguous `inputs`, into `outputs`. Raises `Cancelled` after `stop`."""
+        binding = self._binding
+        for name, array in inputs.items():
+            binding.bind_input(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+        for name, array in outputs.items():
+            binding.bind_output(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+        with self._lock:
+            if self._stopping:
+                raise Cancelled("Stopped.")
+        try:
+            self._session.run_with_iobinding(binding, self._options)
+        except Exception as error:
+            if self._stopping:
+                raise Cancelled("Stopped.") from error
+            reason = str(error).splitlines()[0][:200]
+            raise RuntimeUnavailable(f"ONNX Runtime failed in {self.path.name}: {reason}") from error
+
+    def stop(self) -> None:
+        """End the run in progress, and refuse further ones until `resume`."""
+        with self._lock:
+            self._stopping = True
+            self._options.terminate = True
+
+    def resume(self) -> None:
+        """Allow runs again, with fresh run options: a terminate flag left on would fail the next run."""
+        with self._lock:
+            self._stopping = False
+            self._options = ort.RunOptions()
+
+
+class Scratch:
+    """Reused output buffers, one per name and shape, so that nothing is allocated per pass."""
+
+    def __init__(self, limit: int = 256) -> None:
+        self._arrays: dict[tuple[str, tuple[int, ...]], NDArray[Any]] = {}
+        self._limit = limit
+
+    def get(self, name: str, shape: tuple[int, ...], dtype: Any = np.float32) -> NDArray[Any]:
+        """A buffer of this shape; its content is whatever was there."""
+        key = (name, shape)
+        found = self._arrays.get(key)
+        if found is None:
+            if len(self._arrays) >= self._limit:
+                self._arrays.clear()
+            found = self._arrays[key] = np.empty(shape, dtype)
+        return found

@@ -1,0 +1,143 @@
+"""A conversation with a model: fits it into the context, reuses what is cached, and runs turns.
+
+Knows messages and caches' contents; nothing of how a round works.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+
+from engine.config import EngineConfig, SamplingConfig
+from engine.decoder import Decoder
+from engine.errors import ContextFull
+from engine.model import Model
+from engine.strategies import canonical_name, create_strategy
+from engine.strategies.base import Strategy
+from engine.trace import Event, Round, TurnEnd, TurnStart
+from engine.turn import TurnRunner
+
+Message = Mapping[str, str]
+
+_MISMATCH_ROUNDS = 64
+_MISMATCH_TAU = 1.02
+
+
+class ChatSession:
+    """Turns over one model. One thread calls `generate`; `stop`, `config` and `stepping` may be used from any.
+
+    `config` acts at the next round. `stepping`: `Phase` events are yielded too, and the engine waits at each.
+    """
+
+    def __init__(self, model: Model, config: EngineConfig | None = None) -> None:
+        self.model = model
+        self.config = config or model.defaults
+        self.stepping = False
+        self._decoder = Decoder(model.target)
+        self._committed: list[int] = []  # tokens of the cached rows
+        self._strategies: dict[str, tuple[Strategy, str]] = {}
+        self._stop_asked = threading.Event()
+        model.reset()
+        if model.has_draft:
+            self._strategy("eagle")
+
+    def generate(
+        self, messages: Sequence[Message], sampling: SamplingConfig = SamplingConfig(), *, prefix: str = ""
+    ) -> Iterator[Event]:
+        """Reply to `messages`. Yields the events of `engine/trace.py` in their order.
+
+        `prefix`: text the reply must begin with (it is part of the prompt, not of the reply). The oldest turns leave
+        when the context is too small for all. Raises `ContextFull` when the newest message alone does not fit, and
+        `ConfigError` on an unknown strategy. Dropping the generator at any point is safe.
+        """
+        self._stop_asked.clear()
+        self.model.resume()
+        canonical_name(self.config.speculative_type)
+        text, prompt, dropped = self._fit(messages, prefix)
+        reused = self._reuse(prompt)
+        strategy, reason = self._strategy(self.config.speculative_type)
+        yield TurnStart(
+            model=self.model.name,
+            strategy=strategy.name,
+            reason=reason,
+            prompt_tokens=len(prompt),
+            reused_tokens=reused,
+            context_length=self.model.dims.context_length,
+            dropped_messages=dropped,
+            prompt_text=text,
+        )
+        runner = TurnRunner(
+            self._decoder,
+            self.model.tokenizer,
+            sampling,
+            config=lambda: self.config,
+            strategy=lambda: self._strategy(self.config.speculative_type)[0],
+            observers=[s for s, _ in self._strategies.values()],
+            committed=self._committed,
+            stepping=lambda: self.stepping,
+            stopped=self._stop_asked,
+        )
+        yield from _warned(runner.run(prompt))
+
+    def stop(self) -> None:
+        """End the turn in progress within a pass; `generate` then yields its `TurnEnd`. Any thread."""
+        self._stop_asked.set()
+        self.model.stop()
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Length of the rendered prompt."""
+        return len(self.model.tokenizer.encode_chat(messages))
+
+    def _strategy(self, name: str) -> tuple[Strategy, str]:
+        name = canonical_name(name)
+        if name not in self._strategies:
+            self._strategies[name] = create_strategy(name, self.model)
+        return self._strategies[name]
+
+    def _fit(self, messages: Sequence[Message], prefix: str) -> tuple[str, list[int], int]:
+        """(prompt text, prompt tokens, messages left out): the system prompt and the newest turns that fit."""
+        room = self.model.dims.context_length - min(self.config.max_new_tokens, self.model.dims.context_length // 4) - 2
+        head = [m for m in messages[:1] if m["role"] == "system"]
+        turns = list(messages[len(head) :])
+        dropped = 0
+        while True:
+            text = self.model.tokenizer.render([*head, *turns]) + prefix
+            prompt = self.model.tokenizer.encode(text)
+            if len(prompt) <= room:
+                return text, prompt, dropped
+            later = next((i for i, m in enumerate(turns) if i > 0 and m["role"] == "user"), None)
+            if later is None:
+                raise ContextFull(
+                    f"The message is too long: it takes {len(prompt)} tokens and {room} fit. "
+                    "Shorten it or the system prompt."
+                )
+            turns, dropped = turns[later:], dropped + later
+
+    def _reuse(self, prompt: list[int]) -> int:
+        """Cut the caches back to the rows that `prompt` shares; returns how many those are.
+
+        The hidden state of the last shared token is gone unless the token after it is the one already decided, so
+        one row less is reused otherwise. At least one prompt token is always left to run.
+        """
+        cache = self.model.target.cache
+        known = self._committed + self._decoder.pending[:1]
+        common = next((i for i, (a, b) in enumerate(zip(known, prompt, strict=False)) if a != b), None)
+        common = min(len(known), len(prompt)) if common is None else common
+        reused = max(0, min(cache.length, common - 1))
+        cache.truncate(reused)
+        del self._committed[reused:]
+        for strategy, _ in self._strategies.values():
+            strategy.truncate(reused)
+        return reused
+
+
+def _warned(events: Iterator[Event]) -> Iterator[Event]:
+    """Add a warning to the end when drafts were verified for many rounds and hardly one was ever accepted."""
+    rounds = emitted = 0
+    for event in events:
+        if isinstance(event, Round) and event.verified:
+            rounds, emitted = rounds + 1, emitted + len(event.emitted)
+        if isinstance(event, TurnEnd) and rounds >= _MISMATCH_ROUNDS and emitted <= _MISMATCH_TAU * rounds:
+            warning = f"In {rounds} rounds almost no drafted token was accepted: the draft does not match this model."
+            event = TurnEnd(event.finish_reason, event.text, event.token_ids, event.total_ms, event.error, warning)
+        yield event

@@ -1,0 +1,105 @@
+"""The target model: rows of embeddings in, logits and hidden streams out, over its own key-value cache.
+
+Knows `llm.onnx` and its cache; knows nothing of trees, sampling or text.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import ModelFolderError
+from engine.kv_cache import KVCache
+from engine.models.dims import ModelDims
+from engine.runtime import Runner, Scratch
+
+MASKED = np.float32(-1e4)  # finite: minus infinity in a whole row would give NaN
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+
+class TargetPass(NamedTuple):
+    """Results of one pass; views that the next pass overwrites."""
+
+    logits: Floats  # [R, vocab] for the rows asked for
+    hidden: Floats  # [S, taps · hidden] residual streams, low to high
+
+
+def tree_mask(sees: NDArray[np.bool_] | None, past: int, rows: int, committed: int | None = None) -> Floats:
+    """Additive mask [1, 1, rows, past + rows].
+
+    `sees`: which rows from `committed` (default: `past`) on each row of the pass sees, [rows, past + rows - committed];
+    None: all earlier ones (the kernel is causal by itself). Everything before `committed` is seen.
+    """
+    mask = np.zeros((1, 1, rows, past + rows), np.float32)
+    if sees is not None:
+        mask[0, 0, :, past if committed is None else committed :][~sees] = MASKED
+    return mask
+
+
+class TargetModel:
+    """One session of `llm.onnx`. `forward` appends rows behind `cache.length`; the caller commits what it keeps."""
+
+    def __init__(self, folder: Path, dims: ModelDims, threads: int) -> None:
+        self.dims = dims
+        self._runner = Runner(folder / "llm.onnx", threads)
+        self._embeddings = _load_embeddings(folder / "embeddings.npy", dims)
+        self.cache = KVCache(dims.layer_nums, dims.num_key_value_heads, dims.head_dim, dims.context_length)
+        for i in range(dims.layer_nums):
+            for kind in ("key", "value"):
+                buffer = self.cache.layer(i, kind)
+                self._runner.bind_shared(f"past_key_values.{i}.{kind}", f"present.{i}.{kind}", buffer)
+        self._scratch = Scratch()
+        self._tap_width = len(dims.hidden_taps) * dims.hidden_size
+
+    def embed(self, tokens: list[int] | Ints) -> Floats:
+        """Rows of the embedding table, [S, hidden] float32."""
+        return self._embeddings[tokens].astype(np.float32)
+
+    def forward(
+        self, tokens: list[int] | Ints, positions: Ints, sees: NDArray[np.bool_] | None = None, last_only: bool = False
+    ) -> TargetPass:
+        """One pass over `tokens` [S] at absolute `positions` [S]; `sees` as in `tree_mask`.
+
+        `last_only`: logits of the last row alone. Raises `ContextFull`, `Cancelled`, `RuntimeUnavailable`.
+        """
+        rows, past = len(positions), self.cache.length
+        self.cache.room_for(rows)
+        wanted = np.arange(rows - 1 if last_only else 0, rows, dtype=np.int64)
+        inputs = {
+            "input_embed": self.embed(tokens)[None],
+            "attention_mask": tree_mask(sees, past, rows),
+            "position_ids": np.ascontiguousarray(positions, np.int64)[None],
+            "logits_index": wanted,
+            "seqlens_k": np.array([past + rows - 1], np.int32),
+            "total_sequence_length": np.array(past + rows, np.int32),
+        }
+        logits = self._scratch.get("logits", (1, len(wanted), self.dims.vocab_size))
+        hidden = self._scratch.get("hidden", (1, rows, self._tap_width))
+        self._runner.run(inputs, {"logits": logits, "hidden_states": hidden})
+        return TargetPass(logits[0], hidden[0])
+
+    def stop(self) -> None:
+        """End a pass in progress; see `Runner.stop`."""
+        self._runner.stop()
+
+    def resume(self) -> None:
+        """Allow passes again."""
+        self._runner.resume()
+
+
+def _load_embeddings(path: Path, dims: ModelDims) -> NDArray[np.float16]:
+    try:
+        table: NDArray[np.float16] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise ModelFolderError(f"{path.name} in {path.parent} cannot be read: make the folder again.") from error
+    if table.shape != (dims.vocab_size, dims.hidden_size) or table.dtype != np.float16:
+        found = f"{table.shape} {table.dtype}"
+        raise ModelFolderError(
+            f"{path.name} in {path.parent} holds {found} where float16 {(dims.vocab_size, dims.hidden_size)} belongs."
+        )
+    return np.asarray(table)
