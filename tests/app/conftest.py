@@ -1,0 +1,113 @@
+"""What every window test runs under: no display, its own data folder, and a check that nothing is left behind.
+
+A test fails when a thread, a running timer or animation, or a top-level widget outlives it, or Qt prints a warning.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import time
+import weakref
+from pathlib import Path
+
+import pytest
+import shiboken6
+from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QEvent, QPropertyAnimation, QThread, QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.immortal import keep_constants
+from app.theme import FONT_SIZE_DEFAULT, theme
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+keep_constants()
+
+HERE = Path(__file__).parent
+HARMLESS = (  # Qt messages of the display-less platform
+    "This plugin does not support .*",
+    "QFontDatabase: Cannot find font directory.*",
+    "Populating font family aliases took.*",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Qt warnings fail the test that caused them."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.qt_log_level_fail("WARNING"))
+            item.add_marker(pytest.mark.qt_log_ignore(*HARMLESS, extend=True))
+
+
+@pytest.fixture(autouse=True)
+def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test may touch the user's chats."""
+    monkeypatch.setenv("EYRIE_DATA", str(tmp_path / "eyrie-data"))
+
+
+class Started:
+    """Everything of one class that was started while a test ran."""
+
+    def __init__(self, cls: type, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._seen: list[weakref.ref] = []
+        original = cls.start
+
+        def start(instance: object, *args: object) -> None:
+            self._seen.append(weakref.ref(instance))
+            original(instance, *args)
+
+        monkeypatch.setattr(cls, "start", start)
+
+    def alive(self) -> list[object]:
+        """Those that still exist on both sides."""
+        return [found for ref in self._seen if (found := ref()) is not None and shiboken6.isValid(found)]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(monkeypatch: pytest.MonkeyPatch):
+    """Fail when something survives the test; runs after every other fixture is torn down."""
+    threads = set(threading.enumerate())
+    before = set(map(id, _windows()))
+    timers, qthreads = Started(QTimer, monkeypatch), Started(QThread, monkeypatch)
+    animations = Started(QPropertyAnimation, monkeypatch)
+    yield
+    monkeypatch.undo()
+    _settle()
+    left = [f"thread {t.name}" for t in _still_running(threads)]
+    left += [f"QThread {t.objectName()!r}" for t in qthreads.alive() if t.isRunning()]
+    left += [f"QTimer of {t.parent()}" for t in timers.alive() if t.isActive()]
+    left += [f"animation of {a.parent()}" for a in animations.alive() if a.state() == QAbstractAnimation.State.Running]
+    left += [f"window {w}" for w in _windows() if id(w) not in before]
+    for window in [w for w in _windows() if id(w) not in before]:
+        window.close()
+        window.deleteLater()
+    _settle()
+    assert not left, f"left behind: {left}"
+
+
+def _windows() -> list:
+    return QApplication.topLevelWidgets() if QApplication.instance() else []
+
+
+def _settle() -> None:
+    """Let deferred deletions happen, restore the look."""
+    app = QApplication.instance()
+    if app is None:
+        gc.collect()
+        return
+    gc.collect()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    app.processEvents()
+    gc.collect()
+    theme().set_mode("system")
+    theme().set_font_size(FONT_SIZE_DEFAULT)
+
+
+def _still_running(before: set[threading.Thread]) -> list[threading.Thread]:
+    deadline = time.monotonic() + 1
+    while time.monotonic() < deadline:
+        left = [t for t in threading.enumerate() if t not in before and not t.name.startswith("Dummy-")]
+        if not left:
+            return []
+        time.sleep(0.01)
+    return left
