@@ -1,0 +1,24 @@
+"""Starts Eyrie: `python3 main.py` opens the window, `python3 main.py --help` lists the commands."""
+
+import sys
+
+from app import bootstrap
+
+
+def start() -> int:
+    """Make sure this Python can run Eyrie (may re-execute inside `.venv`), then hand over to the command line."""
+    bootstrap.enter(sys.argv[1:])
+    # ONNX Runtime before any Qt: on Windows, Qt's DLLs loaded first keep it from loading (onnxruntime#26127, #16116).
+    # app/cli/main.py and app/cli/window.py keep to the same order; tests/test_imports.py watches over it.
+    try:
+        import onnxruntime  # noqa: F401
+    except ImportError as error:
+        sys.stderr.write(bootstrap.missing(error))
+        return 1
+    from app.cli.main import main
+
+    return main(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(start())
