@@ -20,8 +20,7 @@ Logits = NDArray[np.float32]
 
 _BLOCK = 256  # tokens per block of the two-step search for a draw
 _GROUPS = 1024  # groups whose maxima bound the k-th largest value from below
-_BINS = 1024  # bins of top_p's border search
-_NATS = 30.0  # what the bins span; a token below exp(-30) of the likeliest falls in the last one
+_BINS, _BINS_PER_NAT = 1024, 40.0  # of top_p's border search: weights below exp(-1023 / 40) share the last bin
 _COLDEST = 1e-6  # below this, differences of float32 logits decide alone
 
 
@@ -71,7 +70,7 @@ class Sampler:
         config = self.config
         weights = self._weights(logits, top)
         if config.top_p < 1:
-            self._cut_nucleus(logits, top, weights[: len(logits)])
+            self._cut_nucleus(weights[: len(logits)])
         if config.min_p > 0:
             weights[weights < config.min_p] = 0
         blocks = weights.reshape(-1, _BLOCK)
@@ -93,17 +92,24 @@ class Sampler:
         self._scratch[len(logits) :] = 0
         return self._scratch
 
-    def _cut_nucleus(self, logits: Logits, top: float, weights: Logits) -> None:
-        """Set to 0 what top_p leaves out. Tokens are binned by logit; only the bin of the border needs sorting."""
-        bins_per_logit = _BINS / _NATS / max(self.config.temperature, _COLDEST)
-        bins = np.minimum((np.float32(top) - logits) * np.float32(bins_per_logit), _BINS - 1).astype(np.intp)
-        mass = np.bincount(bins, weights=weights).cumsum()
-        wanted = self.config.top_p * float(mass[-1])
+    def _cut_nucleus(self, weights: Logits) -> None:
+        """Set to 0 what top_p leaves out of weights [V], the largest of which is 1.
+
+        All V tokens below (1 - top_p) * sum / V together cannot reach 1 - top_p, so the border lies above them. The
+        others are binned by logarithm, and only the bin that holds the border needs sorting.
+        """
+        total = float(weights.sum(dtype=np.float64))
+        wanted = self.config.top_p * total
+        ids = np.flatnonzero(weights > 0.99 * (total - wanted) / len(weights))
+        near = weights[ids]
+        bins = np.minimum(np.log(near) * np.float32(-_BINS_PER_NAT), _BINS - 1).astype(np.intp)
+        mass = np.bincount(bins, weights=near).cumsum()
         border = int(mass.searchsorted(wanted, side="left"))
-        weights[bins > border] = 0
-        ids = np.flatnonzero(bins == border)
-        inside = weights[ids].astype(np.float64)
-        weights[ids[_beyond(inside, wanted - float(mass[border - 1] if border else 0.0))]] = 0
+        inside = np.flatnonzero(bins == border)
+        dropped = inside[_beyond(near[inside].astype(np.float64), wanted - float(mass[border - 1] if border else 0.0))]
+        near[bins > border] = near[dropped] = 0
+        weights.fill(0)
+        weights[ids] = near
 
 
 def _penalised(logits: Logits, penalty: float, history: Iterable[int] | NDArray[Any]) -> Logits:

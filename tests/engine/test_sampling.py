@@ -90,7 +90,7 @@ def test_chi_square_notices_a_wrong_temperature() -> None:
 
 
 @given(
-    st.lists(st.one_of(st.floats(-30, 30, width=32), st.sampled_from([0.0, 1.0, -math.inf])), min_size=2, max_size=40),
+    st.lists(st.one_of(st.integers(-999, 999).map(lambda i: i / 64), st.just(-math.inf)), min_size=2, max_size=40),
     st.sampled_from([0, 1, 2, 3, 10, 1000]),
     st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0])),
     st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0])),
@@ -101,7 +101,7 @@ def test_chi_square_notices_a_wrong_temperature() -> None:
 def test_only_tokens_the_settings_leave(
     values: list[float], top_k: int, top_p: float, min_p: float, temperature: float, position: int
 ) -> None:
-    """With any settings, ties and impossible tokens included, a draw is in the reference's support (or at its edge)."""
+    """With any settings, ties and impossible tokens included, a draw is in the reference's support."""
     logits = np.array(values, np.float32)
     if not np.isfinite(logits.max()):
         return
@@ -222,7 +222,7 @@ def test_one_sampler_serves_vocabularies_of_any_size() -> None:
 def test_tiny_temperature_is_greedy_without_warnings() -> None:
     """A temperature near 0 must not overflow; it takes the likeliest token."""
     logits = logits_of(3000) * 10
-    for values in ({}, {"top_k": 40}, {"top_p": 0.9}):
+    for values in ({}, {"top_k": 40}, {"top_p": 0.9}, {"top_p": 1 - 2**-53}):
         assert Sampler(sampling(temperature=1e-300, **values)).draw(logits, 3) == logits.argmax()
 
 
