@@ -1,0 +1,44 @@
+"""Calls a function at most so many times a second: the first call at once, later ones together, the last never lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QTimer
+
+
+class Throttle(QObject):
+    """`throttle()` runs `call` now, or when the interval since the last run is over."""
+
+    def __init__(self, call: Callable[[], object], interval_ms: int, parent: QObject) -> None:
+        super().__init__(parent)
+        self._call = call
+        self._wanted = False
+        self._timer = QTimer(self, interval=interval_ms, singleShot=True)
+        self._timer.timeout.connect(self._expired)
+
+    def __call__(self) -> None:
+        """Ask for a run."""
+        if self._timer.isActive():
+            self._wanted = True
+        else:
+            self._run()
+
+    def flush(self) -> None:
+        """Run now if a run is waiting."""
+        if self._wanted:
+            self._timer.stop()
+            self._run()
+
+    def cancel(self) -> None:
+        """Forget a waiting run."""
+        self._wanted = False
+
+    def _expired(self) -> None:
+        if self._wanted:
+            self._run()
+
+    def _run(self) -> None:
+        self._wanted = False
+        self._timer.start()
+        self._call()
