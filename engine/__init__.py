@@ -1,1 +1,40 @@
-"""Turns a conversation into tokens, and every round into a record. No Qt."""
+"""Turns a conversation into tokens, and every round into a record. No Qt.
+
+Front ends import from here and from nowhere deeper.
+"""
+
+from engine.config import RANGES, EngineConfig, Range, SamplingConfig, tree_pool, verified_nodes
+from engine.errors import (
+    Cancelled,
+    CheckpointError,
+    ConfigError,
+    ContextFull,
+    DownloadError,
+    EyrieError,
+    ModelFileError,
+    ModelFolderError,
+    RuntimeUnavailable,
+    TraceError,
+)
+from engine.model import Model
+from engine.progress import Progress, ProgressCallback, ignore
+from engine.session import ChatSession, Message
+from engine.strategies import canonical_name, strategies
+from engine.trace import (
+    Event,
+    FinishReason,
+    KvChange,
+    Node,
+    Phase,
+    PhaseName,
+    Prefill,
+    PrefillProgress,
+    Round,
+    Settings,
+    Timings,
+    Token,
+    Turn,
+    TurnEnd,
+    TurnStart,
+    TurnStats,
+)

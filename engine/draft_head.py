@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,8 @@ class DraftHead:
         """[S, taps · hidden] → [S, hidden]; a fresh array."""
         out = np.empty((1, len(hidden), self.hidden_size), np.float32)
         self._fc.run({"fc_hidden": np.ascontiguousarray(hidden)[None]}, {"hidden_states": out})
-        return out[0]
+        fused: Floats = out[0]
+        return fused
 
     def forward(
         self,
@@ -71,7 +72,7 @@ class DraftHead:
         rows, past = len(tokens), self.cache.length + ahead
         self.cache.room_for(ahead + rows)
         wanted = np.arange(rows - 1 if last_only else 0, rows, dtype=np.int64)
-        inputs = {
+        inputs: dict[str, NDArray[Any]] = {
             "input_embed": self._embed(tokens)[None],
             "hidden_states": np.ascontiguousarray(hidden)[None],
             "attention_mask": tree_mask(sees, past, rows, self.cache.length),

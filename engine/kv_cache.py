@@ -7,6 +7,7 @@ dropped. Knows nothing of tokens or models.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,8 @@ class KVCache:
 
     def layer(self, index: int, kind: str) -> NDArray[np.float32]:
         """A view [1, kv_heads, capacity, head_dim] of the keys or values of one layer."""
-        return self.data[2 * index + (kind == "value")][None]
+        view: NDArray[np.float32] = self.data[2 * index + (kind == "value")][None]
+        return view
 
     def room_for(self, rows: int) -> None:
         """Raise `ContextFull` unless `rows` more fit."""
@@ -51,7 +53,7 @@ class KVCache:
         MNN's remove + reserve. Rows already in place are not touched; the others are gathered first, then written,
         so overlapping moves cannot happen.
         """
-        if any(b <= a for a, b in zip(rows, rows[1:], strict=False)) or (rows and rows[0] < 0):
+        if any(b <= a for a, b in pairwise(rows)) or (rows and rows[0] < 0):
             raise ValueError(f"rows to keep must increase: {list(rows)}")
         self.room_for(len(rows))
         moved = [(to, source) for to, source in enumerate(rows) if to != source]

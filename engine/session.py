@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from engine.config import EngineConfig, SamplingConfig
 from engine.decoder import Decoder
@@ -19,6 +20,7 @@ from engine.turn import TurnRunner
 
 Message = Mapping[str, str]
 
+GREEDY = SamplingConfig()
 _MISMATCH_ROUNDS = 64
 _MISMATCH_TAU = 1.02
 
@@ -42,7 +44,7 @@ class ChatSession:
             self._strategy("eagle")
 
     def generate(
-        self, messages: Sequence[Message], sampling: SamplingConfig = SamplingConfig(), *, prefix: str = ""
+        self, messages: Sequence[Message], sampling: SamplingConfig = GREEDY, *, prefix: str = ""
     ) -> Iterator[Event]:
         """Reply to `messages`. Yields the events of `engine/trace.py` in their order.
 
@@ -139,5 +141,6 @@ def _warned(events: Iterator[Event]) -> Iterator[Event]:
             rounds, emitted = rounds + 1, emitted + len(event.emitted)
         if isinstance(event, TurnEnd) and rounds >= _MISMATCH_ROUNDS and emitted <= _MISMATCH_TAU * rounds:
             warning = f"In {rounds} rounds almost no drafted token was accepted: the draft does not match this model."
-            event = TurnEnd(event.finish_reason, event.text, event.token_ids, event.total_ms, event.error, warning)
-        yield event
+            yield replace(event, warning=warning)
+        else:
+            yield event

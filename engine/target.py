@@ -6,7 +6,7 @@ Knows `llm.onnx` and its cache; knows nothing of trees, sampling or text.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ class TargetModel:
         rows, past = len(positions), self.cache.length
         self.cache.room_for(rows)
         wanted = np.arange(rows - 1 if last_only else 0, rows, dtype=np.int64)
-        inputs = {
+        inputs: dict[str, NDArray[Any]] = {
             "input_embed": self.embed(tokens)[None],
             "attention_mask": tree_mask(sees, past, rows),
             "position_ids": np.ascontiguousarray(positions, np.int64)[None],

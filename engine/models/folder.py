@@ -72,7 +72,8 @@ def _parse(values: dict[str, Any]) -> FolderConfig:
     for key, name in _NAMES.items():
         if values.get(key, name) != name:
             raise ConfigError(f"{key} is {values[key]!r}: the file is called {name}.")
-    return FolderConfig(*texts, dims, engine)
+    model_name, precision, flavour = texts
+    return FolderConfig(model_name, precision, flavour, dims, engine)
 
 
 def has_draft(folder: Path) -> bool:

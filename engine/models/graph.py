@@ -92,7 +92,7 @@ class Graph:
                 ("length", str(array.nbytes)),
             ):
                 tensor.external_data.add(key=key, value=value)
-            self._data.write(memoryview(array).cast("B"))
+            self._data.write(array.data.cast("B"))
         self._weights[name] = tensor
         return name
 
