@@ -140,5 +140,5 @@ def _tojson(value: Any, ensure_ascii: bool = False, indent: int | None = None, *
 
 
 def _first_line(error: Exception) -> str:
-    text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0][:300]
+    lines = str(error).split("\n")
+    return lines[0].strip()[:300] or type(error).__name__

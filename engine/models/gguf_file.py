@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from engine.errors import ConfigError, ModelFileError
 from engine.models.dims import ModelDims
 from engine.models.gguf_header import TensorInfo, read_header
-from engine.models.gguf_metadata import GgufMetadata
+from engine.models.gguf_metadata import GgufMetadata, refuse
 from engine.models.gguf_tokenizer import stop_token_ids
 
 ARCHITECTURE = "llama"
@@ -168,7 +168,7 @@ class GgufFile:
             self._fail(f"has tensor {info.name!r} of type {info.kind.name}, which is not supported; use Q8_0 or F16")
 
     def _fail(self, what: str) -> NoReturn:
-        raise ModelFileError(f"{self.path.name} {what}.")
+        refuse(self.path, what)
 
 
 def half_split_rows(weight: NDArray[np.float32], heads: int) -> NDArray[np.float32]:

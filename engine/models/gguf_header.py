@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from gguf.constants import GGML_QUANT_SIZES, GGUF_DEFAULT_ALIGNMENT, GGMLQuantizationType, GGUFValueType
 
-from engine.errors import ModelFileError
+from engine.models.gguf_metadata import refuse
 
 MAGIC = b"GGUF"
 _MAX_DIMS = 4
@@ -195,4 +195,4 @@ class _Parser:
         self._fail(f"is cut short or damaged: its header ends past byte {self._size}; download it again")
 
     def _fail(self, what: str) -> NoReturn:
-        raise ModelFileError(f"{self._path.name} {what}.")
+        refuse(self._path, what)

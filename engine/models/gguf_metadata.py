@@ -11,6 +11,12 @@ import numpy as np
 from engine.errors import ModelFileError
 
 
+def refuse(path: Path, what: str) -> NoReturn:
+    """Raise `ModelFileError`: the file's name, then `what`, on one line whatever the file put into it."""
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in f"{path.name} {what}.")
+    raise ModelFileError(text) from None
+
+
 class GgufMetadata:
     """The key-value pairs of the GGUF file `path`. A `default` of None makes the key required."""
 
@@ -55,8 +61,8 @@ class GgufMetadata:
         return [int(n) for n in value.tolist()]
 
     def fail(self, what: str) -> NoReturn:
-        """Raise `ModelFileError`: the file's name, then `what`, which ends without a full stop."""
-        raise ModelFileError(f"{self.path.name} {what}.")
+        """Raise `ModelFileError` about this file; `what` follows its name and ends without a full stop."""
+        refuse(self.path, what)
 
     def _get(self, key: str, default: Any) -> Any:
         if key in self._values:
