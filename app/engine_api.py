@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from engine.config import EngineConfig, SamplingConfig
-from engine.progress import ProgressCallback
-from engine.trace import Event
+from engine import EngineConfig, Event, ProgressCallback, SamplingConfig
 
 
 class LoadedModel(Protocol):

@@ -29,8 +29,7 @@ from app.reports import (
     Warned,
 )
 from app.worker import Calibrate, Count, EngineWorker, Generate, Job, Load, Run, Start
-from engine.config import EngineConfig, SamplingConfig
-from engine.trace import Event
+from engine import EngineConfig, Event, SamplingConfig
 
 BUSY_MS, IDLE_MS = 33, 150  # how often the queue is emptied
 REPORTS_PER_TICK = 64  # keeps one tick short when recordings are played as fast as possible

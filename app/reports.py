@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.engine_api import ModelInfo
-from engine.progress import Progress
-from engine.trace import Event
+from engine import Event, Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,18 @@ from app.reports import (
     Warned,
 )
 from app.store import StoreError
-from engine.config import EngineConfig, SamplingConfig
-from engine.errors import Cancelled, EyrieError, ModelFolderError
-from engine.progress import Progress, ProgressCallback
-from engine.trace import Event, Phase, Round
+from engine import (
+    Cancelled,
+    EngineConfig,
+    Event,
+    EyrieError,
+    ModelFolderError,
+    Phase,
+    Progress,
+    ProgressCallback,
+    Round,
+    SamplingConfig,
+)
 
 PROGRESS_SECONDS = 0.08  # between two progress reports of one step
 

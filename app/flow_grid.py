@@ -1,0 +1,68 @@
+"""Widgets in as many equal columns as fit. Knows nothing of what they are."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
+
+from app.theme import GAP
+
+
+class FlowGrid(QWidget):
+    """A grid whose column count follows its width; hidden widgets take no place."""
+
+    def __init__(self, column_width: int, parent: QWidget | None = None, *, stretch_rows: bool = False) -> None:
+        super().__init__(parent)
+        self._column_width = column_width
+        self._stretch_rows = stretch_rows
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(GAP)
+        self._widgets: list[QWidget] = []
+        self.columns = 0
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def add(self, widget: QWidget) -> None:
+        """Append a widget."""
+        widget.setParent(self)
+        self._widgets.append(widget)
+        self.arrange(force=True)
+
+    def set_shown(self, widget: QWidget, shown: bool) -> None:
+        """Show or hide one of the widgets and close the gap."""
+        widget.setVisible(shown)
+        self.arrange(force=True)
+
+    def shown(self) -> list[QWidget]:
+        """The widgets that take a place."""
+        return [w for w in self._widgets if not w.isHidden()]
+
+    def arrange(self, *, force: bool = False) -> None:
+        """Put the widgets where they belong at the present width."""
+        shown = self.shown()
+        columns = max(1, min(len(shown), (self.width() + GAP) // (self._column_width + GAP)))
+        if columns == self.columns and not force:
+            return
+        for column in range(self.columns):
+            self._grid.setColumnStretch(column, 0)
+        for row in range(self._grid.rowCount()):
+            self._grid.setRowStretch(row, 0)
+        for widget in self._widgets:
+            self._grid.removeWidget(widget)
+        for i, widget in enumerate(shown):
+            row, column = divmod(i, columns)
+            self._grid.addWidget(widget, row, column)
+            self._grid.setColumnStretch(column, 1)
+            if self._stretch_rows:
+                self._grid.setRowStretch(row, 1)
+        self.columns = columns
+
+    def minimumSizeHint(self) -> QSize:
+        """One column is always possible."""
+        return QSize(self._column_width, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Follow the width."""
+        super().resizeEvent(event)
+        self.arrange()

@@ -1,0 +1,95 @@
+"""The sliders under the window, and the line that says what they come to."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+
+from app.engine_settings import EngineSettings
+from app.flow_grid import FlowGrid
+from app.setting_field import SettingField
+from app.settings_words import MAIN_KEYS, MORE_KEYS, TREE_KEYS, annotation, hints, is_plain
+from app.theme import GAP, GAP_SMALL, theme
+from engine import Round
+
+FIELD_WIDTH = 216
+
+
+class SettingsBar(QFrame):
+    """Sliders for the main settings; the others behind "More".
+
+    Signals:
+        refused(str): a typed value is not allowed.
+        more_toggled(bool): the rest was opened or closed.
+    """
+
+    refused = Signal(str)
+    more_toggled = Signal(object)
+
+    def __init__(self, settings: EngineSettings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+        self.setAccessibleName("Settings")
+        self.fields: dict[str, SettingField] = {}
+        self._main, self._more = FlowGrid(FIELD_WIDTH), FlowGrid(FIELD_WIDTH)
+        for grid, keys in ((self._main, MAIN_KEYS), (self._more, MORE_KEYS)):
+            for key in keys:
+                self.fields[key] = field = SettingField(key, settings)
+                field.refused.connect(self.refused)
+                grid.add(field)
+        self.more_button = QToolButton(text="More", checkable=True, autoRaise=True)
+        self.more_button.setArrowType(Qt.ArrowType.RightArrow)
+        self.more_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.more_button.setToolTip("Sampling details, seed and prompt reading")
+        self.more_button.toggled.connect(self._show_more)
+        self.sums = QLabel()
+        self.sums.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.hint = QLabel()
+        self.hint.setWordWrap(True)
+        self._arrange()
+        settings.config_changed.connect(self._refresh)
+        settings.sampling_changed.connect(self._refresh)
+        theme().changed.connect(self._restyle)
+        self._restyle()
+        self._refresh()
+
+    def _arrange(self) -> None:
+        line = QHBoxLayout()
+        line.setSpacing(GAP * 2)
+        line.addWidget(self.sums)
+        line.addWidget(self.hint, 1)
+        line.addWidget(self.more_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(GAP, GAP_SMALL, GAP, GAP_SMALL)
+        layout.setSpacing(GAP_SMALL)
+        layout.addWidget(self._main)
+        layout.addWidget(self._more)
+        layout.addLayout(line)
+        self._more.hide()
+
+    def show_round(self, shown: Round | None) -> None:
+        """Show beside each slider what this round used."""
+        for key, field in self.fields.items():
+            used = getattr(shown.settings, key, None) if shown is not None else None
+            plain = shown is not None and shown.settings.strategy == "plain"
+            field.set_used(None if plain and key in TREE_KEYS else used)
+
+    def _show_more(self, shown: bool) -> None:
+        self.more_button.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
+        self.more_button.setText("Less" if shown else "More")
+        self._more.setVisible(shown)
+        self.more_toggled.emit(shown)
+
+    def _refresh(self, *_: object) -> None:
+        config, sampling = self._settings.config, self._settings.sampling
+        self.sums.setText(annotation(config))
+        said = hints(config, sampling)
+        self.hint.setText("  ".join(said))
+        self.hint.setVisible(bool(said))
+        for key in TREE_KEYS:
+            self.fields[key].setEnabled(not is_plain(config))
+
+    def _restyle(self) -> None:
+        self.sums.setFont(theme().font(0.88))
+        self.hint.setFont(theme().font(0.88))
+        self.hint.setStyleSheet(f"color: {theme().color('warning').name()};")

@@ -1,0 +1,64 @@
+"""What the settings are called and what they come to, in plain words. No Qt."""
+
+from __future__ import annotations
+
+from engine import EngineConfig, SamplingConfig, tree_pool, verified_nodes
+
+NAMES: dict[str, str] = {
+    "eagle_topk": "Branches",
+    "eagle_depth": "Depth",
+    "draft_predict_length": "Tree size",
+    "temperature": "Temperature",
+    "max_new_tokens": "Longest reply",
+    "top_k": "Top k",
+    "top_p": "Top p",
+    "min_p": "Min p",
+    "repetition_penalty": "Repetition penalty",
+    "seed": "Seed",
+    "prefill_chunk": "Prompt chunk",
+    "plain_rows": "Plain rows",
+}
+TREE_KEYS = ("eagle_topk", "eagle_depth", "draft_predict_length")
+MAIN_KEYS = (*TREE_KEYS, "temperature", "max_new_tokens")
+MORE_KEYS = ("top_k", "top_p", "min_p", "repetition_penalty", "seed", "prefill_chunk", "plain_rows")
+
+
+def is_plain(config: EngineConfig) -> bool:
+    """Whether plain decoding is asked for."""
+    return config.speculative_type in ("", "plain", "ar")
+
+
+def annotation(config: EngineConfig) -> str:
+    """What the three tree settings come to: candidates made, nodes verified, draft passes."""
+    if is_plain(config):
+        return "Plain decoding: one token per round, no draft. The tree settings rest."
+    k, d, n = config.eagle_topk, config.eagle_depth, config.draft_predict_length
+    pool = tree_pool(k, d)
+    return (
+        f"pool = k + (d−1)k² = {k} + {d - 1}·{k * k} = {pool} candidates    "
+        f"verified = min({n}, {pool}) = {verified_nodes(config)} nodes    "
+        f"draft passes = {d} a round"
+    )
+
+
+def hints(config: EngineConfig, sampling: SamplingConfig) -> list[str]:
+    """Combinations that are allowed and mean nothing, one sentence each."""
+    found = [] if is_plain(config) else _tree_hints(config)
+    at_rest = sampling.with_(temperature=0, stop=(), repetition_penalty=1) != SamplingConfig()
+    if sampling.temperature == 0 and at_rest:
+        found.append("Temperature 0 always takes the likeliest token: top k, top p, min p and the seed do nothing.")
+    elif sampling.top_k == 1:
+        found.append("Top k 1 leaves one token to choose from: the same as temperature 0.")
+    return found
+
+
+def _tree_hints(config: EngineConfig) -> list[str]:
+    k, d, n = config.eagle_topk, config.eagle_depth, config.draft_predict_length
+    pool = tree_pool(k, d)
+    if k == 1 and n > d:
+        return ["eagle_topk 1 is a chain: draft_predict_length above eagle_depth adds nothing."]
+    if n > pool:
+        return [f"All {pool} candidates are verified: draft_predict_length above {pool} adds nothing."]
+    if n < d:
+        return [f"{n} nodes can never reach deeper than level {n}: the draft passes after it are wasted."]
+    return []

@@ -1,0 +1,163 @@
+"""The sliders: both ways between widget and settings, the shown round's values, resets, and what cannot be done."""
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLineEdit, QSlider
+
+from app.engine_settings import EngineSettings
+from app.setting_field import Scale
+from app.settings_bar import SettingsBar
+from engine import RANGES, EngineConfig
+from tests.fake_turn import fake_turn
+
+
+@pytest.fixture
+def settings(qapp):
+    """Fresh settings."""
+    return EngineSettings()
+
+
+@pytest.fixture
+def bar(settings, qtbot):
+    """The bar over them."""
+    bar = SettingsBar(settings)
+    qtbot.addWidget(bar)
+    bar.resize(1240, 200)
+    bar.show()
+    return bar
+
+
+@pytest.mark.parametrize("key", [k for k in RANGES if k != "seed"])
+def test_scale_reaches_its_ends_and_returns(key):
+    """Position → value → position must not creep, or the slider moves under the mouse."""
+    scale = Scale(key, RANGES[key])
+    assert scale.value(0) == RANGES[key].low
+    assert scale.value(scale.steps) == pytest.approx(min(RANGES[key].high, scale.high))
+    values = [scale.value(i) for i in range(scale.steps + 1)]
+    assert values == sorted(values)
+    for value in set(values):
+        assert scale.value(scale.position(value)) == value
+        RANGES[key].check(key, value, float if scale.step else int)
+
+
+def test_slider_changes_the_setting(bar, settings):
+    """The point of a slider."""
+    bar.fields["eagle_topk"].slider.setValue(7)
+    bar.fields["temperature"].slider.setValue(14)
+    assert settings.config.eagle_topk == 8
+    assert settings.sampling.temperature == pytest.approx(0.7)
+    assert bar.fields["eagle_topk"].number.value() == 8
+
+
+def test_number_may_exceed_the_slider(bar, settings):
+    """The slider covers what is usual, the field what is allowed."""
+    bar.fields["temperature"].number.setValue(4.5)
+    assert settings.sampling.temperature == 4.5
+    assert bar.fields["temperature"].slider.value() == bar.fields["temperature"].slider.maximum()
+
+
+def test_settings_changed_elsewhere_move_the_slider(bar, settings):
+    """Another chat has another temperature; a model has other defaults."""
+    settings.set_defaults(EngineConfig(eagle_topk=4, eagle_depth=6, draft_predict_length=12))
+    assert bar.fields["eagle_depth"].slider.value() == 5
+    assert "default 6" in bar.fields["eagle_depth"].note.text()
+    assert "4 + 5·16 = 84" in bar.sums.text()
+
+
+def test_reset_is_offered_only_when_it_does_something(bar, settings, qtbot):
+    """And goes back to the model's default."""
+    field = bar.fields["draft_predict_length"]
+    assert not field.reset_button.isEnabled()
+    field.number.setValue(9)
+    assert field.reset_button.isEnabled()
+    qtbot.mouseClick(field.reset_button, Qt.MouseButton.LeftButton)
+    assert settings.config == EngineConfig()
+
+
+def test_shown_round_is_told_apart_from_the_present_value(bar, settings):
+    """Looking back, the sliders still show what will happen next; the note says what happened then."""
+    shown = fake_turn(1, topk=4, depth=5, length=10).rounds[3]
+    bar.show_round(shown)
+    assert "shown round 4" in bar.fields["eagle_topk"].note.text()
+    assert "shown round" not in bar.fields["max_new_tokens"].note.text()
+    bar.show_round(None)
+    assert "shown round" not in bar.fields["eagle_topk"].note.text()
+
+
+def test_plain_round_used_no_tree(bar):
+    """Its tree settings were at rest."""
+    bar.show_round(fake_turn(1, strategy="plain").rounds[0])
+    assert "shown round" not in bar.fields["eagle_topk"].note.text()
+    assert "shown round" in bar.fields["temperature"].note.text()
+
+
+def test_plain_strategy_rests_the_tree_sliders(bar, settings):
+    """A slider that does nothing must not look as if it did."""
+    settings.set_value("speculative_type", "plain")
+    assert not bar.fields["eagle_topk"].isEnabled()
+    assert bar.fields["temperature"].isEnabled()
+    assert "rest" in bar.sums.text()
+
+
+def test_hint_appears_and_goes(bar, settings):
+    """A chain with more nodes than levels."""
+    assert bar.hint.isHidden()
+    settings.set_value("draft_predict_length", 8)
+    assert "chain" in bar.hint.text()
+    settings.set_value("eagle_topk", 4)
+    assert bar.hint.isHidden()
+
+
+def test_seed_holds_large_numbers_and_refuses_words(bar, settings, qtbot):
+    """2⁶³ does not fit a spin box."""
+    bar.more_button.click()
+    field = bar.fields["seed"]
+    field.number.setText("9000000000000000000")
+    field.number.editingFinished.emit()
+    assert settings.sampling.seed == 9_000_000_000_000_000_000
+    with qtbot.waitSignal(bar.refused) as said:
+        field.number.setText("abc")
+        field.number.editingFinished.emit()
+    assert "whole number" in said.args[0]
+    with qtbot.waitSignal(bar.refused) as said:
+        field.number.setText("-4")
+        field.number.editingFinished.emit()
+    assert "seed" in said.args[0]
+    assert field.number.text() == "9000000000000000000"
+
+
+def test_wheel_over_an_unused_field_changes_nothing(bar, settings):
+    """Scrolling past must not retune the engine."""
+    slider = bar.fields["eagle_topk"].slider
+    position = QPointF(5, 5)
+    wheel = QWheelEvent(
+        position, slider.mapToGlobal(position), QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    assert bar.fields["eagle_topk"].eventFilter(slider, wheel)
+    assert not bar.fields["eagle_topk"].eventFilter(slider, QEvent(QEvent.Type.Enter))
+    assert settings.config.eagle_topk == 1
+
+
+def test_more_and_less(bar, qtbot):
+    """The rest is one click away and remembered by the window."""
+    assert bar.fields["top_p"].isHidden() or not bar.fields["top_p"].isVisible()
+    with qtbot.waitSignal(bar.more_toggled):
+        bar.more_button.click()
+    assert bar.fields["top_p"].isVisible()
+
+
+def test_columns_follow_the_width(bar):
+    """Usable in half a screen too."""
+    assert bar._main.columns == 5
+    bar.resize(700, 300)
+    assert bar._main.columns == 3
+
+
+def test_everything_is_named(bar):
+    """For screen readers."""
+    kinds = (QSlider, QAbstractSpinBox, QLineEdit, QAbstractButton)
+    for widget in [w for kind in kinds for w in bar.findChildren(kind)]:
+        if widget.objectName() != "qt_spinbox_lineedit":
+            assert widget.accessibleName() or len(getattr(widget, "text", str)()) > 1, widget

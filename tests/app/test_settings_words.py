@@ -1,0 +1,56 @@
+"""The words under the sliders: right numbers, and an explanation for every combination that means nothing."""
+
+import pytest
+
+from app.settings_words import MAIN_KEYS, MORE_KEYS, NAMES, annotation, hints
+from engine import RANGES, EngineConfig, SamplingConfig
+
+WARM = SamplingConfig(temperature=0.8)
+
+
+def tree(k, d, n, kind="eagle"):
+    """A config."""
+    return EngineConfig(speculative_type=kind, eagle_topk=k, eagle_depth=d, draft_predict_length=n)
+
+
+def test_every_setting_with_a_range_has_a_slider_and_a_name():
+    """A setting added to the engine must not be forgotten in the window."""
+    assert set(MAIN_KEYS) | set(MORE_KEYS) == set(RANGES) == set(NAMES)
+
+
+def test_annotation_counts_as_the_engine_does():
+    """k + (d−1)k² with k 4, d 5 is 68, of which 10 are verified."""
+    text = annotation(tree(4, 5, 10))
+    assert "4 + 4·16 = 68 candidates" in text
+    assert "min(10, 68) = 10 nodes" in text
+    assert "draft passes = 5" in text
+
+
+def test_annotation_of_plain_decoding():
+    """Tree numbers under plain decoding would be a lie."""
+    assert "pool" not in annotation(tree(4, 5, 10, ""))
+    assert "pool" not in annotation(tree(4, 5, 10, "plain"))
+
+
+@pytest.mark.parametrize(
+    ("config", "word"),
+    [(tree(1, 3, 9), "chain"), (tree(2, 2, 64), "above 6 "), (tree(4, 8, 3), "level 3")],
+    ids=["chain", "more than the pool", "shallower than its passes"],
+)
+def test_meaningless_trees_are_explained(config, word):
+    """Explained, not forbidden."""
+    (hint,) = hints(config, WARM)
+    assert word in hint
+
+
+@pytest.mark.parametrize("config", [tree(1, 3, 3), tree(4, 5, 10), tree(2, 2, 6), tree(1, 3, 9, "")])
+def test_sensible_trees_are_not_commented(config):
+    """A hint that is always there is not read."""
+    assert hints(config, WARM) == []
+
+
+def test_sampling_fields_that_do_nothing():
+    """Greedy ignores them, and says so."""
+    assert "do nothing" in hints(tree(4, 5, 10), SamplingConfig(seed=5))[0]
+    assert hints(tree(4, 5, 10), SamplingConfig(repetition_penalty=1.2)) == []
+    assert "one token" in hints(tree(4, 5, 10), SamplingConfig(temperature=1, top_k=1))[0]
