@@ -6,12 +6,11 @@ it cannot finish. Weights are read one at a time. Knows no graph and no tokenize
 
 from __future__ import annotations
 
-import contextlib
-import mmap
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn, Self
+from typing import BinaryIO, NoReturn, Self
 
 import numpy as np
 from gguf.constants import GGML_QUANT_SIZES
@@ -36,9 +35,9 @@ class GgufFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._map = _map_file(path)
+        self._file = _open(path)
         try:
-            header = read_header(self._map, path)
+            header = read_header(self._file, os.fstat(self._file.fileno()).st_size, path)
             self.metadata = GgufMetadata(header.metadata, path)
             self._tensors = header.tensors
             self._check_architecture()
@@ -64,7 +63,7 @@ class GgufFile:
     def tensor(self, name: str) -> NDArray[np.float32]:
         """One weight by its Hugging Face name, float32, matrices [out, in]; q and k rows in half-split rotary order."""
         info = self._tensors[self._names[name][0]]
-        raw = np.frombuffer(self._map, np.uint8, info.size, info.offset)
+        raw = self._bytes(info)
         *rows, width = info.shape
         block, block_bytes = GGML_QUANT_SIZES[info.kind]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -84,8 +83,7 @@ class GgufFile:
 
     def close(self) -> None:
         """Let go of the file."""
-        with contextlib.suppress(BufferError):  # an error under way still holds rows; the map goes when they do
-            self._map.close()
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -94,6 +92,13 @@ class GgufFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _bytes(self, info: TensorInfo) -> NDArray[np.uint8]:
+        self._file.seek(info.offset)
+        raw = np.frombuffer(self._file.read(info.size), np.uint8)
+        if raw.size < info.size:
+            self._fail(f"was changed while it was read: tensor {info.name!r} is cut short; start again")
+        return raw
 
     def _check_architecture(self) -> None:
         found = self.metadata.text("general.architecture")
@@ -206,14 +211,14 @@ def _names(dims: ModelDims) -> dict[str, tuple[str, tuple[int, ...]]]:
     return names
 
 
-def _map_file(path: Path) -> mmap.mmap:
-    """The file's bytes, mapped read-only."""
+def _open(path: Path) -> BinaryIO:
     try:
-        with path.open("rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        file = path.open("rb")
     except FileNotFoundError:
         raise ModelFileError(f"{path} does not exist; give the path of a GGUF file.") from None
-    except ValueError:
-        raise ModelFileError(f"{path.name} is empty; download it again.") from None
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error.strerror}.") from None
+    if os.fstat(file.fileno()).st_size == 0:
+        file.close()
+        raise ModelFileError(f"{path.name} is empty; download it again.")
+    return file

@@ -8,11 +8,10 @@ nothing of architectures. Layout: the GGUF specification, versions 2 and 3, litt
 from __future__ import annotations
 
 import math
-import mmap
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 from gguf.constants import GGML_QUANT_SIZES, GGUF_DEFAULT_ALIGNMENT, GGMLQuantizationType, GGUFValueType
@@ -67,24 +66,23 @@ class GgufHeader:
     tensors: dict[str, TensorInfo]
 
 
-def read_header(data: mmap.mmap | bytes, path: Path) -> GgufHeader:
-    """Parse the header of the file's bytes. Anything that does not add up raises `ModelFileError` naming `path`."""
-    return _Parser(data, path).header()
+def read_header(file: BinaryIO, size: int, path: Path) -> GgufHeader:
+    """Parse the header of a file of `size` bytes. Whatever does not add up raises `ModelFileError` naming `path`."""
+    return _Parser(file, size, path).header()
 
 
 class _Parser:
-    """A cursor over the bytes that never reads, loops or allocates past what the file holds."""
+    """Reads forward, and never reads, loops or allocates past what the file holds."""
 
-    def __init__(self, data: mmap.mmap | bytes, path: Path) -> None:
-        self._data = data
-        self._size = len(data)
+    def __init__(self, file: BinaryIO, size: int, path: Path) -> None:
+        self._file = file
+        self._size = size
         self._path = path
         self._at = 0
 
     def header(self) -> GgufHeader:
-        if bytes(self._data[:4]) != MAGIC:
+        if self._size < 4 or self._take(4) != MAGIC:
             self._fail("is not a GGUF file; give a file that starts with the letters GGUF")
-        self._at = 4
         self._version()
         tensor_count, key_count = self._u64(), self._u64()
         metadata: dict[str, Any] = {}
@@ -188,8 +186,11 @@ class _Parser:
     def _take(self, size: int) -> bytes:
         if size > self._size - self._at:
             self._cut_short()
+        data = self._file.read(size)
+        if len(data) < size:
+            self._cut_short()
         self._at += size
-        return bytes(self._data[self._at - size : self._at])
+        return data
 
     def _cut_short(self) -> NoReturn:
         self._fail(f"is cut short or damaged: its header ends past byte {self._size}; download it again")

