@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import math
 import pickle
+import pickletools
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
@@ -107,8 +108,7 @@ def open_torch(path: Path) -> dict[str, StoredTensor]:
                 raise damaged(path, "there is no data.pkl in it")
             if f"{root}byteorder" in names and _member(archive, f"{root}byteorder", 16) != b"little":
                 raise CheckpointError(f"{path.name} was saved on a big-endian machine: get it as safetensors.")
-            state = _Unpickler(io.BytesIO(_member(archive, f"{root}data.pkl", PICKLE_LIMIT))).load()
-            return _tensors(path, root, state)
+            return _tensors(path, root, _unpickle(_member(archive, f"{root}data.pkl", PICKLE_LIMIT)))
     except CheckpointError as error:
         raise CheckpointError(f"{path.name}: {error}") from error
     except zipfile.BadZipFile as error:
@@ -117,6 +117,14 @@ def open_torch(path: Path) -> dict[str, StoredTensor]:
         ) from error
     except Exception as error:  # damaged pickle bytes can raise anything
         raise damaged(path, f"its table cannot be read: {type(error).__name__}") from error
+
+
+def _unpickle(data: bytes) -> Any:
+    """The object in a pickle. A memo number beyond its size would only serve to fill the memory."""
+    for opcode, argument, _ in pickletools.genops(data):
+        if opcode.name.endswith("PUT") and isinstance(argument, int) and argument > len(data):
+            raise pickle.UnpicklingError("memo number out of range")
+    return _Unpickler(io.BytesIO(data)).load()
 
 
 def _tensors(path: Path, root: str, state: Any) -> dict[str, StoredTensor]:
