@@ -21,11 +21,14 @@ class FlowGrid(QWidget):
         self._grid.setSpacing(GAP)
         self._widgets: list[QWidget] = []
         self.columns = 0
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.setSizePolicy(
+            QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred if stretch_rows else QSizePolicy.Policy.Maximum
+        )
 
     def add(self, widget: QWidget) -> None:
         """Append a widget."""
         widget.setParent(self)
+        widget.setSizePolicy(QSizePolicy.Policy.Ignored, widget.sizePolicy().verticalPolicy())  # equal columns
         self._widgets.append(widget)
         self.arrange(force=True)
 

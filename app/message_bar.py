@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QPlainTextEdit,
     QPushButton,
+    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -46,7 +47,7 @@ class Message(QFrame):
         row.setSpacing(GAP)
         outer.addLayout(row)
         self._mark = QLabel(MARKS[kind])
-        row.addWidget(self._mark, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self._mark)
         label = QLabel(text)
         label.setTextFormat(Qt.TextFormat.PlainText)
         label.setWordWrap(True)
@@ -138,6 +139,7 @@ class MessageBar(QWidget):
         self._layout.setSpacing(0)
         self.messages: list[Message] = []
         self.setAccessibleName("Messages")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.hide()
 
     def show_message(

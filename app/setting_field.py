@@ -99,26 +99,27 @@ class SettingField(QWidget):
         self.number = self._make_number()
         self.number.setAccessibleName(name)
         self.number.setAccessibleDescription(f"{self._limits.help} {when}")
-        self.reset_button = QToolButton(text="↺", autoRaise=True)
+        self.reset_button = QToolButton(autoRaise=True)
         self.reset_button.setAccessibleName(f"Reset {name}")
         self.reset_button.clicked.connect(self._reset)
-        self.note = QLabel()
+        self.note, self.used_note = QLabel(), QLabel()
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(GAP_SMALL)
         grid.setVerticalSpacing(GAP_TINY)
-        names = QHBoxLayout()
-        names.setSpacing(GAP_SMALL)
-        names.addWidget(self.title)
-        names.addWidget(self.key_label, 1)
-        grid.addLayout(names, 0, 0)
+        notes = QHBoxLayout()
+        notes.setSpacing(GAP_SMALL)
+        notes.addWidget(self.key_label)
+        notes.addWidget(self.note, 1)
+        notes.addWidget(self.used_note)
+        grid.addWidget(self.title, 0, 0)
         grid.addWidget(self.number, 0, 1)
         grid.addWidget(self.reset_button, 0, 2)
         self.slider: QSlider | None = None
         if self.key != "seed":
             self._make_slider(name)
             grid.addWidget(self.slider, 1, 0, 1, 3)
-        grid.addWidget(self.note, 2, 0, 1, 3)
+        grid.addLayout(notes, 2, 0, 1, 3)
         grid.setColumnStretch(0, 1)
 
     def _make_number(self) -> QSpinBox | QDoubleSpinBox | QLineEdit:
@@ -131,7 +132,7 @@ class SettingField(QWidget):
         box.setRange(self._limits.low, self._limits.high)  # type: ignore[arg-type]
         box.setKeyboardTracking(False)
         box.setAlignment(Qt.AlignmentFlag.AlignRight)
-        box.setFixedWidth(84 if self._limits.high > 9999 else 68)
+        box.setFixedWidth(84 if self._limits.high > 9999 else 64)
         box.valueChanged.connect(self._set)
         box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         box.installEventFilter(self)
@@ -184,25 +185,24 @@ class SettingField(QWidget):
                 self.slider.setValue(self._scale.position(value))
         default = self._settings.default(self.key)
         self.reset_button.setEnabled(value != default)
+        self.reset_button.setText(f"↺ {_short(default)}")
         self.reset_button.setToolTip(f"Back to the default, {_short(default)}")
         self._show_note()
 
     def _show_note(self) -> None:
-        limits = "" if self.key == "seed" else f"{_short(self._limits.low)}–{_short(self._limits.high)} · "
-        note = f"{limits}default {_short(self._settings.default(self.key))}"
-        differs = False
-        if self._used is not None:
-            note += f" · shown round {_short(self._used)}"
-            differs = self._used != self._settings.value(self.key)
-        self.note.setText(note)
-        color = theme().color("warning" if differs else "muted").name()
-        self.note.setStyleSheet(f"color: {color};")
+        self.note.setText("" if self.key == "seed" else f"{_short(self._limits.low)}–{_short(self._limits.high)}")
+        self.used_note.setText("" if self._used is None else f"used {_short(self._used)}")
+        self.used_note.setToolTip("The shown round used this value.")
+        differs = self._used is not None and self._used != self._settings.value(self.key)
+        self.used_note.setStyleSheet(f"color: {theme().color('warning' if differs else 'muted').name()};")
 
     def _restyle(self) -> None:
         self.title.setFont(theme().font(bold=True))
         self.key_label.setFont(theme().font(0.78, mono=True))
-        self.key_label.setStyleSheet(f"color: {theme().color('muted').name()};")
-        self.note.setFont(theme().font(0.82))
+        for label in (self.key_label, self.note):
+            label.setStyleSheet(f"color: {theme().color('muted').name()};")
+        for label in (self.note, self.used_note, self.reset_button):
+            label.setFont(theme().font(0.82))
         self._show_note()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.engine_settings import EngineSettings
 from app.flow_grid import FlowGrid
@@ -30,6 +30,7 @@ class SettingsBar(QFrame):
         super().__init__(parent)
         self._settings = settings
         self.setAccessibleName("Settings")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.fields: dict[str, SettingField] = {}
         self._main, self._more = FlowGrid(FIELD_WIDTH), FlowGrid(FIELD_WIDTH)
         for grid, keys in ((self._main, MAIN_KEYS), (self._more, MORE_KEYS)):
