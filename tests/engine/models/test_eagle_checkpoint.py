@@ -245,13 +245,18 @@ def test_damage_gives_a_head_or_a_clear_error(
     assert all(np.isfinite(values).all() for values in head.tensors.values())
 
 
+WORDS = st.text("ab\u4e2d", max_size=5)
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | WORDS,
+    lambda value: st.lists(value, max_size=3) | st.dictionaries(WORDS, value, max_size=2),
+    max_leaves=4,
+)
+KEYS = [*head_config(), *speculators_config(), "head_dim", "eagle_config", "rope_scaling", "rope_parameters"]
+KEYS += ["eagle_aux_hidden_state_layer_ids", "norm_before_residual", "norm_output"]
+
+
 @settings(max_examples=150, deadline=None)
-@given(st.dictionaries(st.sampled_from([*head_config(), *speculators_config(), "eagle_config", "head_dim",
-                                        "rope_scaling", "rope_parameters", "eagle_aux_hidden_state_layer_ids"]),
-                       st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text("ab\u4e2d", max_size=5),
-                                    lambda v: st.lists(v, max_size=3) | st.dictionaries(st.text("ab\u4e2d", max_size=5), v,
-                                                                                       max_size=2), max_leaves=4),
-                       min_size=1, max_size=3))  # fmt: skip
+@given(st.dictionaries(st.sampled_from(KEYS), JSON_VALUES, min_size=1, max_size=3))
 def test_any_config_value_gives_a_head_or_a_clear_error(tmp_path_factory: Any, changes: dict[str, Any]) -> None:
     """Configs are written by hand and by many programs: no type may surprise the reader."""
     folder = write_head(Path(tmp_path_factory.getbasetemp()) / "config_fuzz")
