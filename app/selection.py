@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from engine.trace import Round, Turn
+from engine.trace import Round, Token, Turn
 
 NONE = (-1, -1)
 
 
+def node_of(shown: Round, token: Token) -> int:
+    """The node to hover or pin for a token of a round: its own if it was drafted, else that of the target's own token.
+
+    The target's own token (bonus, correction, plain) hangs in the tree as one more node, with id `len(nodes)`.
+    """
+    return token.node if token.source == "draft" else len(shown.nodes)
+
+
 class Selection(QObject):
     """The shown turn and round, and a hovered and a pinned (round, node); -1 means none.
+
+    A node is a node id of the round, or `len(nodes)` for the target's own token (`node_of`).
 
     State is complete before any signal leaves, and a change made inside a slot is announced after the running
     announcement has reached everybody. So all listeners hear the changes in the same order, and the last value any of
@@ -113,7 +123,7 @@ class Selection(QObject):
     def _checked(self, index: int, node: int) -> tuple[int, int]:
         if self.turn is None or not 0 <= index < self.count:
             return NONE
-        return index, node if 0 <= node < len(self.turn.rounds[index].nodes) else -1
+        return index, node if 0 <= node <= len(self.turn.rounds[index].nodes) else -1
 
     def _set(self, name: str, value: object) -> list[str]:
         if getattr(self, name) == value:

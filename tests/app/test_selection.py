@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.selection import NONE, Selection
+from app.selection import NONE, Selection, node_of
 from engine.trace import Turn
 from tests.fake_turn import fake_turn
 
@@ -124,6 +124,17 @@ def test_hover_is_checked_and_announced_once(selection):
     selection.hover(1, 10_000)
     selection.hover(7)
     assert log.take() == [("hover", 1, 2), ("hover", 1, -1), ("hover", -1, -1)]
+
+
+def test_every_token_has_a_node_of_its_own(selection):
+    """The bonus token must not light up the accepted node whose row decided it."""
+    turn = fake_turn(3, rounds=4)
+    selection.show_turn(turn)
+    shown = next(r for r in turn.rounds if r.accepted_emitted and r.emitted[-1].source == "bonus")
+    nodes = [node_of(shown, token) for token in shown.emitted]
+    assert nodes == [*shown.accepted, len(shown.nodes)]
+    selection.hover(shown.index, nodes[-1])
+    assert selection.hovered == (shown.index, len(shown.nodes))
 
 
 def test_pin_shows_its_round_and_toggles(selection):
