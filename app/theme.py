@@ -78,6 +78,8 @@ FATE_INK_DARK: dict[Fate, str] = {
     "drafted": "#86cbf2",
     "pruned": "#a8a8a8",
 }
+# Parts of a round's time, stacked in this order; from the same colour-blind safe set, away from the fates of nodes.
+TIMES: dict[str, str] = {"draft": "#56B4E9", "verify": "#0072B2", "commit": "#009E73", "host": "#999999"}
 # A mark that doubles each colour, for legends and labels.
 FATE_MARKS: dict[Fate, str] = {"accepted": "✓", "rejected": "✕", "bonus": "★", "drafted": "·", "pruned": "⋯"}
 
@@ -156,6 +158,10 @@ class Theme(QObject):
     def fate_ink(self, fate: Fate) -> QColor:
         """The same hue, readable as text or hairline on the present background."""
         return QColor((FATE_INK_DARK if self.dark else FATE_INK_LIGHT)[fate])
+
+    def time(self, part: str) -> QColor:
+        """Fill of a part of a round's time: draft, verify, commit, host."""
+        return QColor(TIMES[part])
 
     def font(self, scale: float = 1.0, *, bold: bool = False, mono: bool = False) -> QFont:
         """Body font times `scale`; `mono` for code, ids and numbers in columns."""
