@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import numpy as np
+
+from engine.token_tree import TokenTree
 from engine.trace import (
     FinishReason,
     KvChange,
@@ -34,22 +36,6 @@ STORY = (
 )
 PIECES = tuple(word if i == 0 else " " + word for i, word in enumerate(STORY.split()))
 STOP_TOKEN = 2
-
-
-@dataclass(slots=True)
-class _Candidate:
-    """A node while its round is being made; the fields are those of `Node`."""
-
-    parent: int
-    depth: int
-    rank: int
-    token: int
-    logprob: float
-    cum_logprob: float
-    active: bool = False
-    kept: bool = False
-    row: int = -1
-    right: bool = False  # every token from the root to here is what the target wants
 
 
 class _FakeModel:
@@ -89,67 +75,70 @@ class _FakeModel:
         return [(token, math.log(p)) for (token, _), p in zip(scored, best_first, strict=True)]
 
 
-def _draft(model: _FakeModel, index: int, topk: int, depth: int) -> list[_Candidate]:
-    """All candidates of one round in creation order, root first; `index` is the reply index that the root holds."""
-    nodes = [_Candidate(-1, 0, 0, model.target(index), 0.0, 0.0, active=True, kept=True, row=0, right=True)]
-    actives = [0]
+def _draft(model: _FakeModel, index: int, topk: int, depth: int) -> TokenTree:
+    """A grown tree below the reply's token `index`."""
+    tree, right = TokenTree(topk), [True]  # per active node: is it what the target wants, and all above it
     for level in range(1, depth + 1):
-        made = []
-        for parent in actives:
-            right = model.target(index + level) if nodes[parent].right else None
-            for rank, (token, logprob) in enumerate(model.children(right, topk)):
-                made.append(len(nodes))
-                cum = nodes[parent].cum_logprob + logprob
-                nodes.append(_Candidate(parent, level, rank, token, logprob, cum, right=token == right))
-        actives = sorted(made, key=lambda i: (-nodes[i].cum_logprob, i))[:topk]
-        if level < depth:
-            for i in actives:
-                nodes[i].active = True
+        target = model.target(index + level)
+        drawn = [model.children(target if r else None, topk) for r in right]
+        ids = np.array([[token for token, _ in row] for row in drawn])
+        scores = np.array([[logprob for _, logprob in row] for row in drawn])
+        if level == 1:
+            tree.init(ids[0], scores[0])
+            rows = [0] * topk
+        else:
+            rows = tree.grow(ids, scores).tolist()
+        right = [right[row] and token == target for row, token in zip(rows, tree.get_ids().tolist(), strict=True)]
+    return tree
+
+
+def _tree_nodes(model: _FakeModel, index: int, settings: Settings, depth: int) -> list[Node]:
+    """Candidates and their verify rows, depth first; nothing decided yet. Depth 0: only the root."""
+    root = model.target(index)
+    bare = Node(0, -1, 0, 0, root, model.text(root), 0.0, 0.0, depth > 0, True, 0, -1, "", math.nan, True)
+    if not depth:
+        return [bare._replace(active=True)]
+    tree = _draft(model, index, settings.eagle_topk, depth)
+    pruned = tree.finalize(root, settings.draft_predict_length)
+    row_of = {int(pruned.nodes[row]): i for i, row in enumerate(pruned.depth_first().tolist())}
+    nodes = [bare]
+    for i, values in list(enumerate(zip(*(column.tolist() for column in tree.candidates), strict=True)))[1:]:
+        parent, level, rank, token, logprob, cum, active, kept = values
+        text, row = model.text(token), row_of.get(i, -1)
+        nodes.append(
+            Node(i, parent, level, rank, token, text, logprob, cum, active, kept, row, -1, "", math.nan, False)
+        )
     return nodes
 
 
-def _prune(nodes: list[_Candidate], length: int) -> None:
-    """Keep the `length` likeliest and give them rows in depth-first order, likeliest child first."""
-    order = sorted(range(1, len(nodes)), key=lambda i: (-nodes[i].cum_logprob, nodes[i].depth, i))
-    for i in order[:length]:
-        nodes[i].kept = True
-    row, stack = 0, [0]
-    while stack:
-        here = stack.pop()
-        nodes[here].row, row = row, row + 1
-        stack += [i for i in reversed(order[:length]) if nodes[i].parent == here]
-
-
-def _walk(nodes: list[_Candidate], model: _FakeModel, index: int) -> list[int]:
+def _walk(nodes: list[Node], model: _FakeModel, index: int) -> list[int]:
     """Accepted node ids, child of the root first."""
     path = [0]
     while True:
         wanted = model.target(index + len(path))
-        found = [i for i, n in enumerate(nodes) if n.kept and n.parent == path[-1] and n.token == wanted]
+        found = [n.id for n in nodes if n.kept and n.parent == path[-1] and n.token == wanted]
         if not found:
             return path[1:]
         path.append(found[0])
 
 
-def _records(
-    nodes: list[_Candidate], accepted: list[int], model: _FakeModel, index: int, stop: bool
-) -> tuple[Node, ...]:
-    """The candidates as `Node` records; with `stop` the target ends its turn after the last accepted node."""
-    path, out = [0, *accepted], []
-    for i, n in enumerate(nodes):
-        on_path = i in path
+def _decided(nodes: list[Node], accepted: list[int], model: _FakeModel, index: int, stop: bool) -> tuple[Node, ...]:
+    """The nodes with what the target wanted after each; with `stop` it ends its turn after the last accepted one."""
+    path, right, out = [0, *accepted], [True], []
+    for n in nodes:
+        if n.id:
+            right.append(right[n.parent] and n.token == model.target(index + n.depth))
         wanted = -1
         if n.kept:
-            wanted = model.target(index + n.depth + 1) if n.right else model.id_of(model.rng.choice(model.vocabulary))
-        if stop and i == path[-1]:
-            wanted = STOP_TOKEN
-        out.append(
-            Node(
-                i, n.parent, n.depth, n.rank, n.token, model.text(n.token), n.logprob, n.cum_logprob, n.active, n.kept,
-                n.row, wanted, model.text(wanted) if wanted >= 0 else "",
-                model.rng.uniform(0.3, 0.99) if on_path else math.nan, on_path,
+            wanted = (
+                model.target(index + n.depth + 1) if right[n.id] else model.id_of(model.rng.choice(model.vocabulary))
             )
-        )  # fmt: skip
+        if stop and n.id == path[-1]:
+            wanted = STOP_TOKEN
+        on_path = n.id in path
+        prob = model.rng.uniform(0.3, 0.99) if on_path else math.nan
+        text = model.text(wanted) if wanted >= 0 else ""
+        out.append(n._replace(target_token=wanted, target_text=text, target_prob=prob, accepted=on_path))
     return tuple(out)
 
 
@@ -226,10 +215,9 @@ def _round(
 ) -> Round:
     """One round whose root is the reply's token `index`; `finish` is set on the last one."""
     stop = finish == "stop_token"
-    drawn = _draft(model, index, settings.eagle_topk, depth)
-    _prune(drawn, settings.draft_predict_length)
+    drawn = _tree_nodes(model, index, settings, depth)
     accepted = _walk(drawn, model, index)
-    nodes = _records(drawn, accepted, model, index, stop)
+    nodes = _decided(drawn, accepted, model, index, stop)
     emitted = _emitted(nodes, accepted, model.rng, stop)
     if finish == "length":
         emitted = emitted[: model.rng.randint(1, len(emitted))]

@@ -1,0 +1,379 @@
+"""Traces as JSON: exact both ways, strict, and one clear error for every kind of damage."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import math
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import trace_json
+from engine.errors import TraceError
+from engine.trace import Node, Token, Turn
+from engine.trace_csv import rounds_csv
+from engine.trace_json import load_trace, save_trace, trace_from_json, trace_to_json
+from tests.fake_turn import fake_turn
+
+
+def odd_values(turn: Turn, rng: random.Random) -> Turn:
+    """The same turn with what is rare: infinities, replayed and provisional tokens, strange texts, parts missing."""
+    odd = random.Random(rng.random()).choice(["", "👩‍🚀", "\ud800", "\x00\n\t", '"\\', "漢\u2028"])
+    for i, r in enumerate(turn.rounds):
+        last = r.nodes[-1]._replace(logprob=-math.inf, cum_logprob=-math.inf, text=odd)
+        token = Token(7, odd, "draft", -1, math.nan, math.inf)
+        turn.rounds[i] = replace(
+            r,
+            nodes=(*r.nodes[:-1], last) if len(r.nodes) > 1 else r.nodes,
+            replayed=(token,) * rng.randrange(3),
+            provisional=(token,) * rng.randrange(3),
+            kv=replace(r.kv, appended=r.kv.appended + 2 + rng.randrange(2)),
+        )
+    if rng.random() < 0.3:
+        turn.end = None
+    if rng.random() < 0.1:
+        turn.start = None
+    return turn
+
+
+@st.composite
+def turns(draw: Any) -> Turn:
+    """Random consistent turns of every kind."""
+    topk, depth = draw(st.integers(1, 4)), draw(st.integers(1, 5))
+    turn = fake_turn(
+        draw(st.integers(0, 2**32)),
+        rounds=draw(st.integers(0, 5)),
+        topk=topk,
+        depth=depth,
+        length=draw(st.integers(1, 30)),
+        accept=draw(st.floats(0, 1)),
+        strategy=draw(st.sampled_from(["eagle", "plain"])),
+        finish=draw(st.sampled_from(["length", "stop_token", "cancelled"])),
+    )
+    return odd_values(turn, random.Random(draw(st.integers(0, 999)))) if draw(st.booleans()) else turn
+
+
+@given(turns())
+@settings(max_examples=120, deadline=None)
+def test_round_trip(turn: Turn) -> None:
+    """Reading gives back every record, NaN and infinities included, and writing again gives the same text."""
+    text = trace_to_json(turn)
+    again = trace_from_json(text)
+    assert repr(again) == repr(turn)
+    assert trace_to_json(again) == text
+
+
+def test_json_is_strict_and_says_what_it_is() -> None:
+    """No NaN or Infinity literals: other languages' parsers read it; format and version come first."""
+    text = trace_to_json(odd_values(fake_turn(1), random.Random(0)))
+    document = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert text.startswith('{"format":"eyrie-trace","version":1,')
+    assert document["rounds"][0]["nodes"]["logprob"][-1] == "-inf"
+    assert None in document["rounds"][0]["nodes"]["target_prob"]
+    assert text.isascii()
+
+
+def test_size_is_reasonable() -> None:
+    """A round of 68 candidates takes a few kilobytes, not a hundred."""
+    turn = fake_turn(1, rounds=50)
+    assert len(trace_to_json(turn)) < 50 * 7000
+
+
+Change = Callable[[dict[str, Any]], Any]
+
+DAMAGE: list[tuple[Change, str]] = [
+    (lambda d: d.update(version=2), "version 2, this Eyrie reads version 1: update Eyrie"),
+    (lambda d: d.update(version=10**4000), "update Eyrie"),
+    (lambda d: d.update(version=0), "its version is '0'"),
+    (lambda d: d.update(version="1"), "its version is '1'"),
+    (lambda d: d.update(version=True), "its version is 'True'"),
+    (lambda d: d.update(format="other"), "not an Eyrie trace"),
+    (lambda d: d.pop("version"), "its version is 'None'"),
+    (lambda d: (d.pop("rounds"), d.pop("end")), "rounds, end is missing"),
+    (lambda d: d.update(rounds={}), "rounds is not a list"),
+    (lambda d: d.update(rounds=[None]), "round 0 is not an object"),
+    (lambda d: d.update(strings=[1]), "strings is not a list of texts"),
+    (lambda d: d["strings"].clear(), "stands for nothing"),
+    (lambda d: d["rounds"][1].pop("kv"), "round 1 lacks kv"),
+    (lambda d: d["rounds"][1]["nodes"].pop("rank"), "round 1, nodes lacks rank"),
+    (lambda d: d["rounds"][1]["nodes"]["rank"].pop(), "unequal length"),
+    (lambda d: d["rounds"][1]["nodes"].update(rank=5), "a column that is not a list"),
+    (lambda d: d["rounds"][1].update(nodes=[]), "round 1: its tree has no root"),
+    (lambda d: d["rounds"][1].update(nodes={k: [] for k in d["rounds"][1]["nodes"]}), "its tree has no root"),
+    (lambda d: d["rounds"][1].update(nodes={k: v * 100 for k, v in d["rounds"][1]["nodes"].items()}), "over 4096 rows"),
+    (lambda d: d["rounds"][1].update(position="x"), "round 1, position must hold whole numbers"),
+    (lambda d: d["rounds"][1].update(position=1.0), "round 1, position must hold whole numbers"),
+    (lambda d: d["rounds"][1].update(position=-1), "position is negative"),
+    (lambda d: d["rounds"][1].update(position=2**64), "beyond 64 bits"),
+    (lambda d: d["rounds"][1].update(text=None), "round 1, text must hold texts"),
+    (lambda d: d["rounds"][1].update(accepted=3), "round 1, accepted is not a list"),
+    (lambda d: d["rounds"][1]["timings"].update(draft="fast"), "timings, draft must hold numbers"),
+    (lambda d: d["rounds"][1]["timings"].update(draft=10**300), "timings, draft must hold numbers"),
+    (lambda d: d["rounds"][1]["timings"].update(draft=None), "a time is negative or missing"),
+    (lambda d: d["rounds"][1]["timings"].update(total=-1), "a time is negative or missing"),
+    (lambda d: d["rounds"][1]["settings"].update(top_p="inf"), "a setting is missing"),
+    (lambda d: d["rounds"][1]["nodes"]["parent"].__setitem__(3, 3), "node 3 hangs on node 3"),
+    (lambda d: d["rounds"][1]["nodes"]["parent"].__setitem__(3, -1), "node 3 hangs on node -1"),
+    (lambda d: d["rounds"][1]["nodes"]["id"].__setitem__(3, 4), "node 3 has id 4"),
+    (lambda d: d["rounds"][1]["nodes"]["depth"].__setitem__(3, 4), "node 3 has depth 4 below depth 0"),
+    (lambda d: d["rounds"][1]["nodes"]["rank"].__setitem__(3, -1), "node 3 has rank -1"),
+    (lambda d: d["rounds"][1]["nodes"]["row"].__setitem__(0, 1), "no root"),
+    (lambda d: d["rounds"][1]["nodes"]["kept"].__setitem__(0, 0), "root is not verified"),
+    (lambda d: d["rounds"][1]["nodes"]["kept"].__setitem__(0, 2), "stands for nothing"),
+    (lambda d: d["rounds"][1]["nodes"]["row"].__setitem__(1, 999), "verified nodes have rows"),
+    (lambda d: d["rounds"][1]["nodes"]["row"].__setitem__(1, -1), "without a row"),
+    (lambda d: d["rounds"][1].update(index=7), "round 1: it is numbered 7"),
+    (lambda d: d["rounds"][1].update(accepted=[1, 2]), "accepted node 2 is not a verified child of node 1"),
+    (lambda d: d["rounds"][1].update(accepted=[999]), "accepted node 999"),
+    (lambda d: d["rounds"][1]["nodes"]["accepted"].__setitem__(-1, 1), "marked as accepted"),
+    (lambda d: d["rounds"][1]["emitted"]["node"].__setitem__(0, 9999), "a node that does not exist"),
+    (lambda d: d["rounds"][1]["emitted"]["node"].__setitem__(0, 2), "not the accepted nodes"),
+    (lambda d: d["rounds"][1]["emitted"]["id"].__setitem__(0, 5), "not the token of its node"),
+    (lambda d: d["rounds"][1]["emitted"]["source"].__setitem__(0, 0), "not one of first, plain, draft"),
+    (lambda d: [c.extend([c[-1]] * 9) for c in d["rounds"][1]["emitted"].values()], "it emits 1"),
+    (lambda d: d["rounds"][1]["kv"].update(appended=2), "its cache grows by 2 rows"),
+    (lambda d: d["rounds"][1]["kv"].update(kept=[0, 999]), "out of range"),
+    (lambda d: d["rounds"][1]["kv"].update(kept=[1, 0]), "out of order"),
+    (lambda d: d["end"].update(finish_reason="bored"), "end, finish_reason is not one of"),
+    (lambda d: d["end"]["token_ids"].__setitem__(0, 1), "the tokens of its rounds"),
+    (lambda d: d["end"].update(text="?"), "the text of its rounds"),
+    (lambda d: d["prefill"].pop("first"), "prefill lacks first"),
+    (lambda d: d.update(start=[]), "start is not an object"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), DAMAGE, ids=[m for _, m in DAMAGE])
+def test_damage_is_named(change: Change, message: str) -> None:
+    """Each contradiction is one sentence that names the place."""
+    document = json.loads(trace_to_json(fake_turn(5, accept=0.95, rounds=3)))
+    change(document)
+    with pytest.raises(TraceError) as caught:
+        trace_from_json(json.dumps(document))
+    assert message in str(caught.value)
+    assert str(caught.value).endswith(".")
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON"),
+        ("{", "not JSON"),
+        ("[1, NaN]", "NaN is not allowed"),
+        ("1" * 5000, "not JSON"),
+        ("[" * 200_000, "nested without end"),
+        ('{"a":' * 100_000, "nested without end"),
+        ("[]", "not an Eyrie trace"),
+        ('"eyrie-trace"', "not an Eyrie trace"),
+        ("\ufeff{}", "not JSON"),
+    ],
+)
+def test_what_is_no_trace(text: str, message: str) -> None:
+    """Other files, cut files and bombs of nesting."""
+    with pytest.raises(TraceError, match=message):
+        trace_from_json(text)
+
+
+JUNK = [
+    None,
+    True,
+    False,
+    -1,
+    0,
+    1,
+    2**63,
+    -(10**30),
+    0.5,
+    1e308,
+    "",
+    "inf",
+    "draft",
+    "x",
+    [],
+    [0],
+    [[]],
+    {},
+    {"id": 0},
+]
+
+
+def walk(data: Any, rng: random.Random) -> None:
+    """Change one thing somewhere inside `data`."""
+    keys = list(data) if isinstance(data, dict) else list(range(len(data)))
+    if not keys:
+        return
+    key = rng.choice(keys)
+    if isinstance(data[key], dict | list) and data[key] and rng.random() < 0.85:
+        walk(data[key], rng)
+    elif rng.random() < 0.2:
+        del data[key]
+    elif rng.random() < 0.2:
+        data[key] = copy.deepcopy(data[rng.choice(keys)])
+    elif type(data[key]) is int and rng.random() < 0.5:
+        data[key] += rng.choice([-1, 1])
+    else:
+        data[key] = rng.choice(JUNK)
+
+
+SAMPLES = [trace_to_json(fake_turn(s, rounds=2, topk=2, depth=3, length=4, accept=0.8)) for s in range(4)]
+
+
+def use(turn: Turn) -> None:
+    """What front ends do with a trace they were given."""
+    turn.stats()
+    assert isinstance(turn.text, str)
+    rounds_csv(turn)
+    for r in turn.rounds:
+        for node in r.nodes:
+            assert isinstance(node, Node)
+            r.fate(node)
+            r.children(node.id)
+    assert repr(trace_from_json(trace_to_json(turn))) == repr(turn)
+
+
+@given(st.integers(0, 3), st.integers(0, 2**32), st.integers(1, 3))
+@settings(max_examples=500, deadline=None)
+def test_damaged_documents(sample: int, seed: int, times: int) -> None:
+    """A changed document is refused with a TraceError, or is a trace that every consumer can use."""
+    rng = random.Random(seed)
+    document = json.loads(SAMPLES[sample])
+    for _ in range(times):
+        walk(document, rng)
+    try:
+        turn = trace_from_json(json.dumps(document))
+    except TraceError:
+        return
+    use(turn)
+
+
+@given(st.integers(0, 3), st.integers(0, 2**32))
+@settings(max_examples=200, deadline=None)
+def test_damaged_text(sample: int, seed: int) -> None:
+    """Cut, flipped or doubled characters: the same."""
+    rng = random.Random(seed)
+    text = SAMPLES[sample]
+    a, b = sorted(rng.randrange(len(text)) for _ in range(2))
+    damaged = rng.choice(
+        [text[:a], text[:a] + text[b:], text[:b] + text[a:], text[:a] + rng.choice('"{}[],1e-') + text[a:]]
+    )
+    try:
+        turn = trace_from_json(damaged)
+    except TraceError:
+        return
+    use(turn)
+
+
+def test_newer_and_older_fields() -> None:
+    """An unknown key is skipped and a field with a default may be absent, so small additions need no new version."""
+    turn = fake_turn(2)
+    document = json.loads(trace_to_json(turn))
+    document["rounds"][0]["mood"] = "good"
+    for r in document["rounds"]:
+        del r["replayed"], r["provisional"]
+    del document["end"]["warning"]
+    assert repr(trace_from_json(json.dumps(document))) == repr(turn)
+
+
+def test_more_at_the_end_than_in_the_rounds_is_fine() -> None:
+    """Text held back by a possible stop string comes with the end only; a stop token may be the very first token."""
+    turn = fake_turn(2)
+    assert turn.end is not None
+    turn.end = replace(turn.end, text=turn.end.text + " tail", token_ids=(*turn.end.token_ids, 5))
+    assert trace_from_json(trace_to_json(turn)).end == turn.end
+    empty = fake_turn(2, rounds=0)
+    assert empty.prefill is not None
+    assert empty.end is not None
+    empty.prefill = replace(empty.prefill, text="")
+    empty.end = replace(empty.end, token_ids=(), text="")
+    assert trace_from_json(trace_to_json(empty)).end == empty.end
+
+
+@pytest.mark.parametrize(
+    ("name", "saved"), [("a", "a.json"), ("b.json", "b.json"), ("c.json.gz", "c.json.gz"), ("d.txt", "d.txt")]
+)
+def test_save_and_load(tmp_path: Path, name: str, saved: str) -> None:
+    """Suffix only where there is none, compression by suffix, nothing else left in the folder."""
+    turn = fake_turn(3)
+    path = save_trace(tmp_path / name, turn)
+    assert path == tmp_path / saved
+    assert [p.name for p in tmp_path.iterdir()] == [saved]
+    assert (path.read_bytes()[:2] == b"\x1f\x8b") == saved.endswith(".gz")
+    assert repr(load_trace(path)) == repr(turn)
+
+
+def test_loading_looks_at_the_bytes_not_the_name(tmp_path: Path) -> None:
+    """A compressed trace renamed to .json, and one with a byte order mark, open all the same."""
+    text = SAMPLES[0]
+    (tmp_path / "a.json").write_bytes(gzip.compress(text.encode()))
+    (tmp_path / "b.json").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert repr(load_trace(tmp_path / "a.json")) == repr(load_trace(tmp_path / "b.json"))
+
+
+def test_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk half way: the trace that was there stays, and no part remains."""
+    path = save_trace(tmp_path / "a", fake_turn(1))
+    before = path.read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(trace_json.os, "fsync", full)
+    with pytest.raises(TraceError, match=r"could not be saved as .*a\.json: No space left"):
+        save_trace(path, fake_turn(2))
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_impossible_places(tmp_path: Path) -> None:
+    """Missing folders, folders instead of files, empty names: a sentence with the reason."""
+    turn = fake_turn(1, rounds=1)
+    with pytest.raises(TraceError, match="could not be saved"):
+        save_trace(tmp_path / "none" / "a.json", turn)
+    with pytest.raises(TraceError, match="could not be saved"):
+        save_trace("", turn)
+    with pytest.raises(TraceError, match="could not be read"):
+        load_trace(tmp_path)
+    with pytest.raises(TraceError, match=r"none\.json could not be read: No such file"):
+        load_trace(tmp_path / "none.json")
+
+
+def test_broken_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut or flipped compression, bytes that are no text, and a small file that unpacks without end."""
+    whole = gzip.compress(SAMPLES[0].encode())
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 0xFF
+    monkeypatch.setattr(trace_json, "MAX_BYTES", 2**20)
+    cases = {
+        "compressed data is damaged": [whole[:-20], bytes(flipped), whole[:3], whole + b"rest"],
+        "not text": [b"\xff\xfe\x00", gzip.compress(b"\xff")],
+        "larger than 1 MiB": [gzip.compress(b" " * 2**24), b" " * (2**20 + 1)],
+        "not JSON": [b"", b"\x00"],
+    }
+    for message, files in cases.items():
+        for data in files:
+            (tmp_path / "bad.json.gz").write_bytes(data)
+            with pytest.raises(TraceError, match=rf"bad\.json\.gz: .*{message}"):
+                load_trace(tmp_path / "bad.json.gz")
+
+
+def test_a_trace_too_long_to_open_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit holds both ways."""
+    monkeypatch.setattr(trace_json, "MAX_BYTES", 1000)
+    with pytest.raises(TraceError, match="larger than"):
+        save_trace(tmp_path / "a", fake_turn(1))
+    assert not list(tmp_path.iterdir())
+
+
+def test_too_many_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of millions of rounds is refused before any is read."""
+    monkeypatch.setattr(trace_json, "MAX_ROUNDS", 2)
+    with pytest.raises(TraceError, match="at most 2 rounds"):
+        trace_from_json(trace_to_json(fake_turn(1, rounds=3)))
