@@ -21,4 +21,7 @@ def start() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(start())
+    try:
+        sys.exit(start())
+    except KeyboardInterrupt:  # while importing; later app.cli.main handles it
+        sys.exit(130)

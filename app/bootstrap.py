@@ -116,4 +116,4 @@ def run(what, command, lock):
         last = [line for line in said if line.startswith("ERROR:")] or said
         known = [told for sign, told in REASONS.items() if re.search(sign, "\n".join(said))]
         sys.exit(f"{what} failed: {(known or last[-1:])[0]}; then start again.")
-    print(f"{what} took {time.monotonic() - began:.1f} s.{'':40}", file=sys.stderr, flush=True)
+    print(f"{what} took {time.monotonic() - began:.1f} s.".ljust(78 * sys.stderr.isatty()), file=sys.stderr, flush=True)

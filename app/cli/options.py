@@ -1,0 +1,102 @@
+"""The flags that several commands share, and the settings they make. Ranges and their words come from engine.config."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+from engine import RANGES, ConfigError, EngineConfig, SamplingConfig
+
+# flag: (setting, type)
+_ENGINE_FLAGS = {
+    "--topk": ("eagle_topk", int),
+    "--depth": ("eagle_depth", int),
+    "--draft-length": ("draft_predict_length", int),
+    "--max-new-tokens": ("max_new_tokens", int),
+}
+_SAMPLING_FLAGS = {
+    "--temperature": ("temperature", float),
+    "--top-k": ("top_k", int),
+    "--top-p": ("top_p", float),
+    "--min-p": ("min_p", float),
+    "--repetition-penalty": ("repetition_penalty", float),
+    "--seed": ("seed", int),
+}
+_DEFAULTS: dict[str, Any] = {f.name: f.default for c in (EngineConfig, SamplingConfig) for f in fields(c)}
+
+
+def add_model_flags(parser: argparse.ArgumentParser) -> None:
+    """--model and --precision."""
+    group = parser.add_argument_group("model")
+    group.add_argument(
+        "--model", metavar="NAME", help="a name from the catalog or a model folder (default: the default model)"
+    )
+    group.add_argument(
+        "--precision",
+        metavar="NAME",
+        help="int8, int8-rowwise or float32; another precision than the one on disk is converted once (default: int8)",
+    )
+
+
+def add_decoding_flags(parser: argparse.ArgumentParser) -> None:
+    """How to draft: strategy and tree."""
+    group = parser.add_argument_group(
+        "decoding", "The model checks a tree of drafted tokens in one pass; where a default is the model's, "
+        "the value comes from its folder."
+    )  # fmt: skip
+    group.add_argument(
+        "--strategy",
+        metavar="NAME",
+        help="plain: one token per pass; eagle: EAGLE-3 draft tree (default: the model's, usually eagle)",
+    )
+    _add(group, _ENGINE_FLAGS, "the model's")
+
+
+def add_sampling_flags(parser: argparse.ArgumentParser, names: tuple[str, ...] = tuple(_SAMPLING_FLAGS)) -> None:
+    """How a token is drawn."""
+    group = parser.add_argument_group("sampling", "The same seed gives the same text, with and without speculation.")
+    _add(group, {flag: _SAMPLING_FLAGS[flag] for flag in names}, "")
+
+
+def _add(group: Any, flags: dict[str, tuple[str, type]], default: str) -> None:
+    for flag, (key, kind) in flags.items():
+        where = default or f"{_DEFAULTS[key]:g}"
+        group.add_argument(
+            flag,
+            dest=key,
+            type=number(key, kind),
+            metavar="N" if kind is int else "X",
+            help=f"{RANGES[key].help} {RANGES[key]} (default: {where})",
+        )
+
+
+def number(key: str, kind: type) -> Callable[[str], int | float]:
+    """An argparse type that checks a setting's range, so that a wrong value is a usage error."""
+
+    def parse(text: str) -> int | float:
+        try:
+            return RANGES[key].check(key, kind(text), kind)
+        except ConfigError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        except ValueError:
+            what = "a whole number" if kind is int else "a number"
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what} from {RANGES[key]}") from None
+
+    return parse
+
+
+def engine_config(args: argparse.Namespace, defaults: EngineConfig) -> EngineConfig:
+    """The model's settings with those given on the command line."""
+    given = {key: getattr(args, key) for key, _ in _ENGINE_FLAGS.values() if getattr(args, key, None) is not None}
+    if getattr(args, "strategy", None) is not None:
+        given["speculative_type"] = "" if args.strategy == "plain" else args.strategy
+    return defaults.with_(**given)
+
+
+def sampling_config(args: argparse.Namespace) -> SamplingConfig:
+    """Sampling settings given on the command line, the rest as they are by default."""
+    given = {key: getattr(args, key) for key, _ in _SAMPLING_FLAGS.values() if getattr(args, key, None) is not None}
+    stop = tuple(getattr(args, "stop", None) or ())
+    return SamplingConfig(**given, stop=stop)

@@ -1,0 +1,66 @@
+"""A round's draft tree as indented text: ✓ accepted, ✕ rejected, ★ the target's own token, · pruned. Records only.
+
+round 3 at 57: 12 drafted, 6 verified, 2 accepted, 3 emitted in 14.2 ms (draft 2.1, verify 11.4, commit 0.1, host 0.6)
+  " The"
+  ├─ ✓ " heron"  p 0.81
+  │  └─ ✓ " waited"  p 0.77
+  │     ├─ ✕ " for"  p 0.42
+  │     └─ ★ " at"  p 0.93
+  └─ ✕ " bird"  p 0.07
+"""
+
+from __future__ import annotations
+
+import math
+
+from app.cli.terminal import quoted
+from engine import Node, Round, Token
+
+
+def round_text(round_: Round, *, show_pruned: bool = False) -> str:
+    """The round as lines, a headline first, ready to print: text of the model is quoted and harmless."""
+    lines = [headline(round_), f"  {quoted(round_.nodes[0].text)}"]
+    _add_children(lines, round_, round_.nodes[0], "  ", show_pruned)
+    hidden = 0 if show_pruned else round_.drafted - round_.verified
+    if hidden:
+        lines.append(f"  ({hidden} pruned, not shown)")
+    cut = len(round_.path()) - len(round_.emitted)
+    if cut > 0:
+        lines.append(f"  (the turn ends here: {cut} decided token{'s' * (cut > 1)} left out)")
+    return "\n".join(lines)
+
+
+def headline(round_: Round) -> str:
+    """Counts and times of the round on one line."""
+    t = round_.timings
+    counts = f"{round_.drafted} drafted, {round_.verified} verified, {round_.accepted_emitted} accepted, "
+    phases = f"draft {t.draft:.1f}, verify {t.verify:.1f}, commit {t.commit:.1f}, host {t.host:.1f}"
+    if not round_.drafted:
+        counts, phases = "", f"verify {t.verify:.1f}, host {t.host:.1f}"
+    counts = f"round {round_.index} at {round_.position}: {counts}{len(round_.emitted)} emitted"
+    return f"{counts} in {t.total:.1f} ms ({phases})"
+
+
+def _add_children(lines: list[str], round_: Round, node: Node, indent: str, show_pruned: bool) -> None:
+    children: list[Node | Token] = [n for n in round_.children(node.id) if n.kept or show_pruned]
+    own = _own_token(round_)
+    if own is not None and own.node == node.id:
+        children.append(own)
+    for i, child in enumerate(children):
+        last = i == len(children) - 1
+        lines.append(f"{indent}{'└─' if last else '├─'} {_label(round_, child)}")
+        if isinstance(child, Node):
+            _add_children(lines, round_, child, indent + ("   " if last else "│  "), show_pruned)
+
+
+def _own_token(round_: Round) -> Token | None:
+    """The token that the target decided by itself at the end of the path, if it was emitted."""
+    return next((t for t in reversed(round_.emitted) if t.source in ("bonus", "correction", "plain")), None)
+
+
+def _label(round_: Round, item: Node | Token) -> str:
+    if isinstance(item, Token):
+        return f"★ {quoted(item.text)}  p {item.prob:.2f}"
+    mark = "✓" if item.accepted else "✕" if item.kept else "·"
+    label = f"{mark} {quoted(item.text)}  p {math.exp(item.logprob):.2f}"
+    return f"{label}  (rank {item.rank})" if item.accepted and item.rank else label

@@ -1,0 +1,5 @@
+"""What every test runs under. Each concern is a plugin of its own in tests/plugins."""
+
+from __future__ import annotations
+
+pytest_plugins = ["tests.plugins.log_fail"]
