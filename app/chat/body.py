@@ -1,0 +1,133 @@
+"""The inside of a message as a column of blocks, and how it grows while the text arrives.
+
+Finished blocks are made once and never touched again; only the tail changes: text is appended as it comes, and its
+Markdown is shown at most four times a second.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.chat.code_block import CodeBlock
+from app.chat.markdown import Block, Splitter, blocks
+from app.chat.text_block import TextBlock
+from app.theme import GAP, GAP_SMALL
+
+INDENT = 28  # pixels per list around a code block
+REFRESH_MS = 250
+REFRESH_UP_TO = 6000  # characters of the tail; a longer one shows its Markdown when it is finished
+
+
+class MarkdownBody(QWidget):
+    """Markdown as widgets, one per run of text and one per block of code."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(0)
+        self._env: dict[str, Any] = {}
+        self._splitter = Splitter()
+        self._blocks: list[TextBlock | CodeBlock] = []
+        self._tail: TextBlock | CodeBlock | None = None
+        self._timer = QTimer(self, interval=REFRESH_MS, singleShot=True)
+        self._timer.timeout.connect(self._refresh)
+        if text:
+            self._show(blocks(text, self._env))
+
+    def blocks(self) -> list[TextBlock | CodeBlock]:
+        """The widgets, first to last, the tail included."""
+        return [*self._blocks, *([self._tail] if self._tail else [])]
+
+    def append(self, text: str) -> None:
+        """Add streamed text."""
+        finished = self._splitter.feed(text)
+        if finished:
+            self._show(blocks(finished, self._env), self._take_tail())
+            self._grow_tail(self._splitter.tail)
+        else:
+            self._grow_tail(text)
+
+    def finish(self) -> None:
+        """The text is complete: the tail becomes blocks like the rest."""
+        self._timer.stop()
+        tail, self._splitter = self._splitter.tail, Splitter()
+        self._show(blocks(tail, self._env), self._take_tail())
+
+    def restyle(self) -> None:
+        """Take the theme's colours and size."""
+        for block in self.blocks():
+            block.restyle()
+
+    def _grow_tail(self, new: str) -> None:
+        code = self._splitter.code()
+        if code is not None:
+            if not isinstance(self._tail, CodeBlock):
+                self._replace_tail(CodeBlock(code[0], parent=self))
+            self._tail.grow_to(code[1], code[0])  # type: ignore[union-attr]
+            return
+        if not isinstance(self._tail, TextBlock):
+            if not self._splitter.tail.strip():
+                return
+            self._replace_tail(TextBlock(self))
+            new = self._splitter.tail.lstrip("\n")
+        self._tail.append_plain(new)  # type: ignore[union-attr]
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def _refresh(self) -> None:
+        """Show the Markdown of an unfinished tail."""
+        tail = self._splitter.tail
+        if not isinstance(self._tail, TextBlock) or len(tail) > REFRESH_UP_TO:
+            return
+        found = blocks(tail, dict(self._env))
+        if len(found) == 1 and found[0].kind == "text":
+            self._tail.set_html(found[0].content)
+
+    def _show(self, found: list[Block], reuse: TextBlock | CodeBlock | None = None) -> None:
+        """Add finished blocks; the first takes over the tail's widget where it is of its kind."""
+        if reuse is not None and (not found or isinstance(reuse, CodeBlock) != (found[0].kind == "code")):
+            self._drop(reuse)
+            reuse = None
+        for block in found:
+            widget, reuse = reuse or self._make(block), None
+            if isinstance(widget, CodeBlock):
+                widget.set_code(block.content, block.language)
+            else:
+                widget.set_html(block.content)
+            if widget not in self._blocks:
+                self._blocks.append(widget)
+
+    def _make(self, block: Block) -> TextBlock | CodeBlock:
+        made = CodeBlock(block.language, block.indent, self) if block.kind == "code" else TextBlock(self)
+        self._place(made)
+        return made
+
+    def _place(self, widget: TextBlock | CodeBlock) -> None:
+        if isinstance(widget, CodeBlock):
+            row = QVBoxLayout()
+            row.setContentsMargins(INDENT * widget.indent, GAP_SMALL, 0, GAP)
+            row.addWidget(widget)
+            self._layout.addLayout(row)
+        else:
+            self._layout.addWidget(widget)
+        widget.show()
+
+    def _take_tail(self) -> TextBlock | CodeBlock | None:
+        tail, self._tail = self._tail, None
+        return tail
+
+    def _replace_tail(self, widget: TextBlock | CodeBlock) -> None:
+        old = self._take_tail()
+        if old is not None:
+            self._drop(old)
+        self._tail = widget
+        self._place(widget)
+
+    def _drop(self, widget: TextBlock | CodeBlock) -> None:
+        self._layout.removeWidget(widget)
+        widget.hide()
+        widget.deleteLater()

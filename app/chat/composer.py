@@ -1,0 +1,221 @@
+"""Where a prompt is written: text, Send or Stop, how full the context is, files dropped in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, QTimer, Signal
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.chat.context_meter import ContextMeter
+from app.chat.look import main_button
+from app.chat.text_input import TextInput
+from app.theme import GAP, GAP_SMALL, theme
+
+COUNT_MS = 200  # after the last key before tokens are counted
+LARGEST = 256 * 1024  # bytes of a dropped file
+PLACEHOLDER = "Write a message. Enter sends, Shift+Enter starts a new line."
+
+
+class DropInput(TextInput):
+    """Takes text files dropped on it.
+
+    Signals:
+        dropped: paths of the files.
+    """
+
+    dropped = Signal(list)
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        return source.hasUrls() or super().canInsertFromMimeData(source)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        files = [url.toLocalFile() for url in source.urls() if url.isLocalFile()]
+        if files:
+            self.dropped.emit(files)
+        elif source.hasText():
+            self.insertPlainText(source.text())
+
+
+class Composer(QWidget):
+    """The composer.
+
+    Signals:
+        sent: the text, not blank; the field keeps it until `clear`.
+        stop_requested: stop the running reply.
+        draft_changed: the text changed a moment ago; time to count tokens.
+        problem: one sentence about a dropped file.
+        edit_last: Up was pressed in an empty field.
+    """
+
+    sent = Signal(str)
+    stop_requested = Signal()
+    draft_changed = Signal()
+    problem = Signal(str)
+    edit_last = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._busy = False
+        self._stopping = False
+        self._blocked = ""
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(GAP, GAP_SMALL, GAP, GAP)
+        outer.setSpacing(GAP_SMALL)
+        self._notice = QLabel()
+        self._notice.setWordWrap(True)
+        self._notice.hide()
+        outer.addWidget(self._notice)
+        self.input = DropInput(10, self)
+        self.input.setPlaceholderText(PLACEHOLDER)
+        self.input.setAccessibleName("Message")
+        self.input.submitted.connect(self.send)
+        self.input.cancelled.connect(self._escape)
+        self.input.dropped.connect(self.add_files)
+        self.input.textChanged.connect(self._changed)
+        outer.addWidget(self.input)
+        row = QHBoxLayout()
+        row.setSpacing(GAP)
+        self.meter = ContextMeter()
+        row.addWidget(self.meter)
+        self._state = QLabel()
+        self._state.setWordWrap(True)
+        row.addWidget(self._state, 1)
+        self.button = QPushButton("Send")
+        self.button.setAutoDefault(False)
+        self.button.clicked.connect(self._pressed)
+        row.addWidget(self.button)
+        outer.addLayout(row)
+        self._count = QTimer(self, interval=COUNT_MS, singleShot=True)
+        self._count.timeout.connect(self.draft_changed)
+        theme().changed.connect(self.restyle)
+        self.restyle()
+        self._show()
+
+    @property
+    def text(self) -> str:
+        """What is written."""
+        return self.input.toPlainText()
+
+    def set_text(self, text: str) -> None:
+        """Replace what is written."""
+        self.input.setPlainText(text)
+        self.input.moveCursor(QTextCursor.MoveOperation.End)
+
+    def clear(self) -> None:
+        """Empty the field, after its text was taken."""
+        self.input.clear()
+
+    def send(self) -> None:
+        """Send what is written, if that is possible now."""
+        text = self.text.strip()
+        if text and not self._busy and not self._blocked:
+            self.sent.emit(text)
+
+    def set_busy(self, busy: bool, state: str = "") -> None:
+        """Whether a reply is running; the button then stops it. `state` is one line beside it."""
+        if busy != self._busy:
+            self._stopping = False
+        self._busy = busy
+        self._state.setText(state)
+        self._show()
+
+    def set_blocked(self, reason: str) -> None:
+        """Why nothing can be sent ("" when it can): the model is loading, for example. Writing stays possible."""
+        self._blocked = reason
+        self._show()
+
+    def set_context_count(self, used: int, limit: int) -> None:
+        """Tokens of the prompt as it would be sent, and the context length."""
+        self.meter.set_count(used, limit)
+        notice = self.meter.notice()
+        self._notice.setText(f"⚠ {notice}" if notice else "")
+        self._notice.setVisible(bool(notice))
+
+    def add_files(self, paths: list[str]) -> None:
+        """Put the text of files at the cursor, each in a fence under its name."""
+        for path in paths:
+            try:
+                text = read_text(Path(path))
+            except ValueError as error:
+                self.problem.emit(str(error))
+                continue
+            fence = "```"
+            while fence in text:
+                fence += "`"
+            before = "" if self.input.textCursor().atBlockStart() else "\n"
+            self.input.insertPlainText(f"{before}{Path(path).name}:\n{fence}\n{text.rstrip()}\n{fence}\n")
+        self.input.setFocus()
+
+    def restyle(self) -> None:
+        """Take the theme's colours and size."""
+        colors = theme()
+        self.input.restyle()
+        self.meter.restyle()
+        line, accent = colors.color("line").name(), colors.color("accent").name()
+        self.input.setStyleSheet(
+            f"QPlainTextEdit {{ border: 1px solid {line}; border-radius: 6px; padding: 3px;"
+            f" background: {colors.color('surface').name()}; }}"
+            f"QPlainTextEdit:focus {{ border: 1px solid {accent}; }}"
+        )
+        self.input.fit()
+        self.button.setStyleSheet(main_button(colors))
+        self._notice.setStyleSheet(f"color: {colors.color('warning').name()};")
+        self._state.setStyleSheet(f"color: {colors.color('muted').name()};")
+        self._state.setFont(colors.font(0.9))
+
+    def _changed(self) -> None:
+        self._count.start()
+        self._show()
+
+    def _pressed(self) -> None:
+        if self._busy:
+            self._stop()
+        else:
+            self.send()
+
+    def _escape(self) -> None:
+        if self._busy:
+            self._stop()
+
+    def _stop(self) -> None:
+        if not self._stopping:
+            self._stopping = True
+            self._show()
+            self.stop_requested.emit()
+
+    def _show(self) -> None:
+        if self._busy:
+            self.button.setText("Stopping…" if self._stopping else "■ Stop")
+            self.button.setEnabled(not self._stopping)
+            self.button.setToolTip("Stop the running reply (Esc)")
+            self.button.setAccessibleName("Stop the reply")
+            return
+        self.button.setText("Send")
+        self.button.setAccessibleName("Send the message")
+        self.button.setEnabled(bool(self.text.strip()) and not self._blocked)
+        self.button.setToolTip(self._blocked or "Send the message (Enter)")
+        if self._blocked:
+            self._state.setText(self._blocked)
+        elif self._state.text():
+            self._state.setText("")
+
+
+def read_text(path: Path) -> str:
+    """The text of a file. Raises `ValueError` with one sentence."""
+    try:
+        if path.is_dir():
+            raise ValueError(f"{path.name} is a folder: drop the text files in it.")
+        if path.stat().st_size > LARGEST:
+            raise ValueError(f"{path.name} is larger than {LARGEST // 1024} KiB, more than a context can hold.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path.name} could not be read: {error.strerror or error}.") from error
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path.name} is not a text file in UTF-8.") from error
+    if "\0" in text:
+        raise ValueError(f"{path.name} is not a text file.")
+    return text.replace("\r\n", "\n")

@@ -1,0 +1,285 @@
+"""A long column of widgets of which only those near the view exist. Knows nothing about messages.
+
+An item's height is an estimate until it has been near the view at the present width. The item at the top of the view
+stays where it is while heights above it become exact; or the bottom stays, while the tail is followed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from itertools import accumulate
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollArea, QWidget
+
+from app.theme import GAP, GAP_LARGE
+
+MOST_ALIVE = 80  # widgets kept; those farthest from the view go first
+BOTTOM_SLACK = 4  # pixels from the end that still count as the end
+READING_WIDTH = 860  # pixels; longer lines are hard to read
+NEAR = 0.5  # of the view's height, made ahead above and below
+
+
+class Item:
+    """A place in the column.
+
+    Attributes:
+        make: builds the widget as child of the given parent.
+        estimate: height for a width, without the widget.
+        keep: the widget must stay (it is running, or being edited).
+    """
+
+    def __init__(self, key: int, make: Callable[[QWidget], QWidget], estimate: Callable[[int], int]) -> None:
+        self.key = key
+        self.make = make
+        self.estimate = estimate
+        self.keep = False
+        self.widget: QWidget | None = None
+        self.height = 0
+        self.width = 0  # at which `height` was measured; 0: never
+
+
+class Flow(QScrollArea):
+    """The column.
+
+    Signals:
+        made: key and widget of an item that has come near the view.
+        following_changed: whether the end is followed.
+    """
+
+    made = Signal(int, QWidget)
+    following_changed = Signal(bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._canvas = QWidget()
+        self._canvas.setObjectName("canvas")
+        self.setWidget(self._canvas)
+        self.items: list[Item] = []
+        self._index: dict[int, int] = {}
+        self.following = True
+        self._placing = False
+        self._anchor: tuple[int, int] = (0, 0)  # item and pixels of it above the view
+        self._soon = QTimer(self, interval=0, singleShot=True)
+        self._soon.timeout.connect(self.place)
+        self.verticalScrollBar().valueChanged.connect(self._scrolled)
+        self.verticalScrollBar().actionTriggered.connect(self._acted)
+
+    def set_items(self, items: list[Item], at_end: bool = True) -> None:
+        """Replace everything; keys that were there keep their widgets."""
+        old = {item.key: item for item in self.items}
+        for item in items:
+            known = old.pop(item.key, None)
+            if known is not None:
+                item.widget, item.height, item.width = known.widget, known.height, known.width
+                item.keep = known.keep
+        for item in old.values():
+            self._discard(item)
+        self.items = items
+        self._reindex()
+        self._set_following(at_end or self.following)
+        self.place()
+
+    def append(self, item: Item) -> None:
+        """Add at the end."""
+        self.items.append(item)
+        self._reindex()
+        self.place()
+
+    def widget_of(self, key: int) -> QWidget | None:
+        """The widget of an item, if it exists now."""
+        index = self._index.get(key)
+        return self.items[index].widget if index is not None else None
+
+    def widgets(self) -> list[QWidget]:
+        """The widgets that exist, from top to bottom."""
+        return [item.widget for item in self.items if item.widget is not None]
+
+    def keep(self, key: int, keep: bool) -> None:
+        """Whether an item's widget must stay."""
+        if key in self._index:
+            self.items[self._index[key]].keep = keep
+
+    def remake(self, key: int) -> None:
+        """Forget an item's widget; it is made anew when needed."""
+        if key in self._index:
+            item = self.items[self._index[key]]
+            self._discard(item)
+            item.width = 0
+
+    def show_item(self, key: int, offset: int = 0) -> None:
+        """Bring an item to the top of the view, `offset` pixels of it above."""
+        if key in self._index:
+            self._set_following(False)
+            self._anchor = (self._index[key], offset)
+            self.place()
+
+    def show_end(self) -> None:
+        """Go to the end and follow it."""
+        self._set_following(True)
+        self.place()
+
+    def remeasure(self) -> None:
+        """All heights may be wrong (font, theme)."""
+        for item in self.items:
+            item.width = 0
+        self.place()
+
+    def place(self) -> None:
+        """Make, measure and place what is near the view."""
+        if self._placing or not self.isVisible():
+            return
+        self._placing = True
+        try:
+            self._place()
+        finally:
+            self._placing = False
+
+    def _place(self) -> None:
+        width, left = self._column()
+        view = self.viewport().height()
+        tops: list[int] = [0]
+        top, first, last = 0, 0, 0
+        for _ in range(8):
+            tops = self._tops(width)
+            top = self._wanted_top(tops, view)
+            first, last = self._near(tops, top, view)
+            if not self._measure(first, last, width):
+                break
+        self._canvas.resize(self.viewport().width(), max(tops[-1], 1))
+        for number, item in enumerate(self.items):
+            if item.widget is None:
+                continue
+            if first <= number < last:
+                item.widget.setGeometry(left, tops[number], width, item.height)
+                item.widget.show()
+            elif not item.keep:
+                item.widget.hide()
+        self._limit(first, last)
+        bar = self.verticalScrollBar()
+        bar.setSingleStep(40)
+        bar.setValue(top)
+        self._remember(tops, bar.value())
+
+    def _column(self) -> tuple[int, int]:
+        room = self.viewport().width() - 2 * GAP
+        width = max(120, min(room, READING_WIDTH))
+        return width, max(GAP, (self.viewport().width() - width) // 2)
+
+    def _tops(self, width: int) -> list[int]:
+        """Top of every item, and the end of the column."""
+        heights = []
+        for item in self.items:
+            if item.height == 0 or (item.width != width and item.widget is None):
+                item.height = item.estimate(width)
+            heights.append(item.height + GAP)
+        return list(accumulate(heights, initial=GAP_LARGE))
+
+    def _wanted_top(self, tops: list[int], view: int) -> int:
+        end = max(0, tops[-1] - view)
+        if self.following:
+            return end
+        index, offset = self._anchor
+        index = min(index, len(self.items) - 1)
+        return max(0, min(end, tops[index] + offset)) if index >= 0 else 0
+
+    def _near(self, tops: list[int], top: int, view: int) -> tuple[int, int]:
+        ahead = int(view * NEAR)
+        first = max(0, bisect_right(tops, top - ahead) - 1)
+        last = min(len(self.items), bisect_right(tops, top + view + ahead))
+        return first, last
+
+    def _measure(self, first: int, last: int, width: int) -> bool:
+        """Measure the items near the view; whether a height changed."""
+        changed = False
+        for number in range(first, last):
+            item = self.items[number]
+            if item.widget is None:
+                item.widget = item.make(self._canvas)
+                item.widget.installEventFilter(self)
+                item.width = 0
+                self.made.emit(item.key, item.widget)
+            if item.width != width:
+                item.widget.ensurePolished()
+                height = max(1, item.widget.heightForWidth(width))
+                changed |= height != item.height
+                item.height, item.width = height, width
+        return changed
+
+    def _limit(self, first: int, last: int) -> None:
+        alive = [n for n, item in enumerate(self.items) if item.widget is not None]
+        if len(alive) <= MOST_ALIVE:
+            return
+        focus = self.focusWidget()
+        middle = (first + last) // 2
+        for number in sorted(alive, key=lambda n: -abs(n - middle))[: len(alive) - MOST_ALIVE]:
+            item = self.items[number]
+            if item.keep or first <= number < last or (focus and item.widget and item.widget.isAncestorOf(focus)):
+                continue
+            self._discard(item)
+
+    def _discard(self, item: Item) -> None:
+        if item.widget is not None:
+            item.widget.removeEventFilter(self)
+            item.widget.hide()
+            item.widget.deleteLater()
+            item.widget = None
+
+    def _reindex(self) -> None:
+        self._index = {item.key: n for n, item in enumerate(self.items)}
+
+    def _remember(self, tops: list[int], top: int) -> None:
+        index = max(0, min(len(self.items) - 1, bisect_right(tops, top) - 1)) if self.items else 0
+        self._anchor = (index, top - tops[index])
+
+    def _scrolled(self, value: int) -> None:
+        if self._placing:
+            return
+        self._set_following(value >= self.verticalScrollBar().maximum() - BOTTOM_SLACK)
+        self._remember(self._tops(self._column()[0]), value)
+        self.place()
+
+    def _acted(self, action: int) -> None:
+        if action == QAbstractSlider.SliderAction.SliderToMaximum.value:
+            self._set_following(True)
+
+    def _set_following(self, following: bool) -> None:
+        if following != self.following:
+            self.following = following
+            self.following_changed.emit(following)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest and not self._placing:
+            item = next((item for item in self.items if item.widget is watched), None)
+            if item is not None:
+                item.width = 0
+                self._soon.start()
+        return super().eventFilter(watched, event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.place()
+
+    def showEvent(self, event: QEvent) -> None:
+        super().showEvent(event)  # type: ignore[arg-type]
+        self.place()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if event.angleDelta().y() > 0 and self.verticalScrollBar().maximum() > 0:
+            self._set_following(False)
+        super().wheelEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        bar = self.verticalScrollBar()
+        if event.key() == Qt.Key.Key_End:
+            self.show_end()
+        elif event.key() == Qt.Key.Key_Home:
+            bar.triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,83 @@
+"""Colours of code, by Pygments. Knows languages and formats, no widget."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextCursor, QTextDocument
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.style import Style
+from pygments.styles import get_style_by_name
+from pygments.token import Token, _TokenType
+from pygments.util import ClassNotFound
+
+from app.theme import contrast, theme
+
+LARGEST = 200_000  # characters; longer code stays plain, colouring it would hold the window
+READABLE = 4.5  # contrast ratio
+
+
+def lexer_for(language: str) -> Lexer | None:
+    """The lexer of a language name as written after a fence; None for none or an unknown one."""
+    if not language:
+        return None
+    try:
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+def language_name(language: str) -> str:
+    """The name to show: "Python" for "py", the word itself where it is not known."""
+    lexer = lexer_for(language)
+    return lexer.name if lexer else language
+
+
+def colour(document: QTextDocument, language: str) -> None:
+    """Set the formats of a document that holds code; the text stays as it is."""
+    cursor = QTextCursor(document)
+    cursor.beginEditBlock()
+    cursor.select(QTextCursor.SelectionType.Document)
+    cursor.setCharFormat(_format(Token, theme().dark))
+    text = document.toPlainText()
+    lexer = lexer_for(language)
+    if lexer is not None and len(text) <= LARGEST:
+        # QTextDocument counts UTF-16 units, Pygments characters
+        wide = any(ord(character) > 0xFFFF for character in text)
+        position = 0
+        for kind, piece in lexer.get_tokens(text):
+            length = len(piece.encode("utf-16-le")) // 2 if wide else len(piece)
+            if piece.strip():
+                cursor.setPosition(position)
+                cursor.setPosition(position + length, QTextCursor.MoveMode.KeepAnchor)
+                cursor.setCharFormat(_format(kind, theme().dark))
+            position += length
+    cursor.endEditBlock()
+
+
+@lru_cache(maxsize=2)
+def _style(dark: bool) -> type[Style]:
+    return get_style_by_name("github-dark" if dark else "xcode")
+
+
+@lru_cache(maxsize=1024)
+def _format(kind: _TokenType, dark: bool) -> QTextCharFormat:
+    style = _style(dark).style_for_token(kind)
+    made = QTextCharFormat()
+    color = QColor(f"#{style['color']}") if style["color"] else theme().color("text")
+    made.setForeground(readable(color, theme().color("code")))
+    if style["bold"]:
+        made.setFontWeight(QFont.Weight.Bold)
+    made.setFontItalic(bool(style["italic"]))
+    return made
+
+
+def readable(color: QColor, background: QColor) -> QColor:
+    """The colour, moved away from the background until it can be read."""
+    darker = background.lightnessF() > 0.5
+    for _ in range(20):
+        if contrast(color, background) >= READABLE:
+            break
+        color = color.darker(112) if darker else color.lighter(112)
+    return color

@@ -1,0 +1,28 @@
+"""Style sheets that several chat widgets share."""
+
+from __future__ import annotations
+
+from app.theme import RADIUS, Theme
+
+
+def small_button(colors: Theme, border: bool = False) -> str:
+    """Quiet buttons inside a message: words, a frame on hover and focus."""
+    line = colors.color("line").name() if border else "transparent"
+    return (
+        f"QPushButton {{ background: transparent; color: {colors.color('muted').name()}; border: 1px solid {line};"
+        f" border-radius: {RADIUS - 2}px; padding: 2px 7px; }}"
+        f"QPushButton:hover {{ background: {colors.color('hover').name()}; color: {colors.color('text').name()}; }}"
+        f"QPushButton:pressed {{ background: {colors.color('line').name()}; }}"
+        f"QPushButton:focus {{ border-color: {colors.color('accent').name()}; color: {colors.color('text').name()}; }}"
+        f"QPushButton:disabled {{ color: {colors.color('line').name()}; }}"
+    )
+
+
+def main_button(colors: Theme) -> str:
+    """The one main button of a place."""
+    return (
+        f"QPushButton {{ background: {colors.color('accent').name()}; color: {colors.color('on_accent').name()};"
+        f" border: 2px solid transparent; border-radius: {RADIUS}px; padding: 5px 16px; font-weight: bold; }}"
+        f"QPushButton:focus {{ border-color: {colors.color('text').name()}; }}"
+        f"QPushButton:disabled {{ background: {colors.color('raised').name()}; color: {colors.color('muted').name()}; }}"
+    )

@@ -1,0 +1,228 @@
+"""Markdown of a model made into blocks of safe HTML and code. Qt-free.
+
+The text is untrusted: HTML is escaped, pictures become words, links keep only http, https and mailto. Parsing and
+escaping are markdown-it's (CommonMark, tables, strikethrough); this module decides what may come out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+from urllib.parse import urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+SCHEMES = ("http", "https", "mailto")
+OPENER = re.compile(r"^ {0,3}(`{3,}(?=[^`]*$)|~{3,})\s*(.*?)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Something shown by one widget."""
+
+    kind: str  # "text": `content` is HTML; "code": `content` is the code
+    content: str
+    language: str = ""
+    indent: int = 0  # lists around it
+
+
+def safe_url(url: str) -> str:
+    """The address if it may be opened, else ""."""
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:
+        return ""
+    complete = parts.netloc or parts.scheme == "mailto"
+    return url.strip() if parts.scheme.lower() in SCHEMES and complete else ""
+
+
+def _engine() -> MarkdownIt:
+    md = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 20})
+    return md.enable(["table", "strikethrough"])
+
+
+_MARKDOWN = _engine()
+_STRUCTURE = _engine().disable("inline")  # blocks only, for finding where they end
+_STRUCTURE.validateLink = _MARKDOWN.validateLink = lambda url: True  # decided in _link_open: the words must stay
+
+
+def blocks(source: str, env: dict[str, Any] | None = None) -> list[Block]:
+    """The blocks of a text. `env` carries link definitions from one part of a message to the next."""
+    env = {} if env is None else env
+    writer = _Writer(env)
+    for token in _MARKDOWN.parse(source, env):
+        writer.take(token)
+    return writer.done()
+
+
+class Splitter:
+    """Finds, while a text arrives, which top-level blocks can change no more.
+
+    A block is finished when another one has begun below it, judged by whole lines.
+
+    Attributes:
+        tail: what has arrived since the last finished block.
+    """
+
+    def __init__(self) -> None:
+        self.tail = ""
+        self._checked = 0  # characters of the tail's open code block that hold no closing line
+
+    def feed(self, text: str) -> str:
+        """Add text; return the source that is now finished ("" mostly)."""
+        self.tail += text
+        if "\n" not in text or self._inside_code():
+            return ""
+        whole = self.tail[: self.tail.rfind("\n") + 1]
+        starts = [t.map[0] for t in _STRUCTURE.parse(whole) if t.level == 0 and t.nesting >= 0 and t.map]
+        if len(starts) < 2:
+            return ""
+        cut = sum(len(line) + 1 for line in whole.split("\n")[: starts[-1]])
+        finished, self.tail, self._checked = self.tail[:cut], self.tail[cut:], 0
+        return finished
+
+    def code(self) -> tuple[str, str] | None:
+        """(language, code so far) when the tail is a fenced code block, else None."""
+        first, newline, rest = self.tail.partition("\n")
+        opener = OPENER.match(first)
+        if not newline or opener is None:
+            return None
+        fence = opener[1]
+        body, _, last = rest.rpartition("\n") if "\n" in rest else ("", "", rest)
+        closing = re.fullmatch(rf" {{0,3}}{re.escape(fence[0])}*\s*", last)
+        shown = rest if last and not closing else body + ("\n" if "\n" in rest else "")
+        ended = _closing(fence).search(shown)
+        return language_of(opener[2]), shown[: ended.start()] if ended else shown
+
+    def _inside_code(self) -> bool:
+        """Whether the tail is a code block without its closing line; looks only at what is new."""
+        opener = OPENER.match(self.tail.partition("\n")[0])
+        if opener is None:
+            return False
+        if _closing(opener[1]).search(self.tail, max(self._checked, len(opener[0]))):
+            return False
+        self._checked = self.tail.rfind("\n", 0, len(self.tail) - 1)
+        return True
+
+
+def _closing(fence: str) -> re.Pattern[str]:
+    return re.compile(rf"^ {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$", re.MULTILINE)
+
+
+def language_of(info: str) -> str:
+    """The language named after a fence: its first word, without braces and dots."""
+    words = info.strip().strip("{}").split()
+    return words[0].lstrip(".")[:40] if words else ""
+
+
+class _Writer:
+    """Turns the token stream into blocks. Code inside lists gets a block of its own (it needs its Copy button), so open
+    containers are closed before it and opened again after it; list numbers go on."""
+
+    def __init__(self, env: dict[str, Any]) -> None:
+        self._env = env
+        self._out: list[Block] = []
+        self._html: list[str] = []
+        self._open: list[_Container] = []
+
+    def take(self, token: Token) -> None:
+        if token.type in ("fence", "code_block"):
+            self._break()
+            indent = sum(c.tag in ("ul", "ol") for c in self._open)
+            self._out.append(Block("code", token.content.removesuffix("\n"), language_of(token.info), indent))
+        elif token.type == "inline":
+            self._html.append(inline_html(token.children or []))
+        elif token.type == "hr":
+            self._html.append("<hr>")
+        elif token.tag in ("ul", "ol", "li", "blockquote"):
+            self._container(token)
+        elif token.tag == "p":
+            self._html.append("" if token.hidden else ("<p>" if token.nesting == 1 else "</p>"))
+        elif token.tag in _PLAIN_TAGS:
+            style = f' style="{token.attrs["style"]}"' if token.nesting == 1 and "style" in token.attrs else ""
+            extra = ' cellspacing="0" cellpadding="5" border="1"' if token.tag == "table" and token.nesting == 1 else ""
+            self._html.append(f"<{'/' if token.nesting < 0 else ''}{token.tag}{style}{extra}>")
+        else:
+            self._html.append(escape(token.content))
+
+    def done(self) -> list[Block]:
+        self._flush()
+        return self._out
+
+    def _container(self, token: Token) -> None:
+        if token.nesting < 0:
+            closed = self._open.pop()
+            if closed.shown:
+                self._html.append(f"</{closed.tag}>")
+            return
+        if token.tag == "li":
+            parent = self._open[-1]
+            parent.show(self._html)
+            parent.number += 1
+        opened = _Container(token.tag, int(token.attrs.get("start", 1)) if token.tag == "ol" else 1)
+        self._open.append(opened)
+        opened.show(self._html)
+
+    def _break(self) -> None:
+        for container in reversed(self._open):
+            if container.shown:
+                self._html.append(f"</{container.tag}>")
+        self._flush()
+        for container in self._open:
+            container.shown = False
+            if container.tag == "blockquote":
+                container.show(self._html)
+
+    def _flush(self) -> None:
+        html = "".join(self._html)
+        if re.sub(r"</?(?:ul|ol|li|blockquote|p)\b[^>]*>|\s", "", html):
+            self._out.append(Block("text", html))
+        self._html = []
+
+
+@dataclass(slots=True)
+class _Container:
+    tag: str
+    number: int  # of the next item
+    shown: bool = False
+
+    def show(self, html: list[str]) -> None:
+        if not self.shown:
+            start = f' start="{self.number}"' if self.tag == "ol" and self.number != 1 else ""
+            html.append(f"<{self.tag}{start}>")
+            self.shown = True
+
+
+_PLAIN_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td")
+_INLINE_TAGS = ("em", "strong", "s")
+
+
+def inline_html(tokens: Sequence[Token]) -> str:
+    """Safe HTML of the inside of a paragraph."""
+    out: list[str] = []
+    links: list[str] = []
+    for token in tokens:
+        match token.type:
+            case "text" | "html_inline" | "text_special":
+                out.append(escape(token.content))
+            case "softbreak" | "hardbreak":
+                out.append("<br>")
+            case "code_inline":
+                out.append(f"<code>{escape(token.content).replace(' ', '&nbsp;')}</code>")
+            case "image":
+                out.append(f"<i>[picture: {escape(token.content or 'no description')}]</i>")
+            case "link_open":
+                target = str(token.attrs.get("href", ""))
+                links.append(safe_url(target))
+                out.append(f'<a href="{escape(links[-1])}">' if links[-1] else "")
+            case "link_close":
+                out.append("</a>" if links.pop() else "")
+            case _ if token.tag in _INLINE_TAGS:
+                out.append(f"<{'/' if token.nesting < 0 else ''}{token.tag}>")
+            case _:
+                out.append(escape(token.content))
+    return "".join(out)

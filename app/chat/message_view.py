@@ -1,0 +1,316 @@
+"""One message: who, the text, what can be done with it. Says what the user wants by signals; changes no store."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from app.chat.body import MarkdownBody
+from app.chat.edit_box import EditBox
+from app.chat.look import small_button
+from app.chat.provenance import Provenance
+from app.chat.provenance_view import NO_MARKDOWN, ProvenanceView, summary
+from app.chat.stats import footer
+from app.chat.text_block import TextBlock
+from app.store import Message
+from app.theme import GAP, GAP_SMALL, RADIUS, theme
+
+COPIED_MS = 1500
+
+
+class MessageView(QFrame):
+    """A message of the conversation.
+
+    Signals (the id of the message first):
+        regenerate: make another version of this reply.
+        resend: send the edited prompt as another version.
+        version: show the previous (-1) or next (+1) version.
+        rounds: show this reply's rounds in the tree view.
+        token_hovered, token_clicked: round and node.
+    """
+
+    regenerate = Signal(int)
+    resend = Signal(int, str)
+    version = Signal(int, int)
+    rounds = Signal(int)
+    token_hovered = Signal(int, int, int)
+    token_clicked = Signal(int, int, int)
+
+    def __init__(self, message: Message, running: bool = False, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.message = message
+        self.text = message.content
+        self.running = running
+        self.user = message.role == "user"
+        self.editor: EditBox | None = None
+        self.tokens: ProvenanceView | None = None
+        self.setObjectName("message")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(GAP + GAP_SMALL, GAP, GAP + GAP_SMALL, GAP)
+        self._layout.setSpacing(GAP_SMALL)
+        self._note = QLabel()
+        self._note.setWordWrap(True)
+        self._note.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._note.hide()
+        self._layout.addWidget(self._note)
+        self._add_header()
+        self.body: MarkdownBody | TextBlock = TextBlock(self) if self.user else MarkdownBody(self.text, self)
+        if isinstance(self.body, TextBlock):
+            self.body.set_plain(self.text)
+        self._layout.addWidget(self.body)
+        self._footer = QLabel()
+        self._footer.setTextFormat(Qt.TextFormat.PlainText)
+        self._footer.setWordWrap(True)
+        self._layout.addWidget(self._footer)
+        self._copied = QTimer(self, interval=COPIED_MS, singleShot=True)
+        self._copied.timeout.connect(self._reset_copy)
+        self._show_state()
+        self.restyle()
+
+    def append(self, text: str) -> None:
+        """Add streamed text."""
+        if not self.text and isinstance(self.body, MarkdownBody):
+            self._footer.hide()
+        self.text += text
+        if isinstance(self.body, MarkdownBody):
+            self.body.append(text)
+
+    def finish(self, message: Message) -> None:
+        """The reply is complete: show its numbers."""
+        self.running = False
+        if isinstance(self.body, MarkdownBody):
+            if message.content != self.text:
+                self._replace_body(message.content)
+            else:
+                self.body.finish()
+        self.set_message(message)
+
+    def set_message(self, message: Message) -> None:
+        """New facts about the same message (versions, numbers)."""
+        self.message, self.text = message, message.content
+        self._show_state()
+
+    def set_note(self, text: str) -> None:
+        """A line above the message; "" removes it."""
+        self._note.setText(text)
+        self._note.setVisible(bool(text))
+
+    def set_busy(self, busy: bool) -> None:
+        """While a reply is running nothing else can be asked for."""
+        reason = "Wait for the running reply or stop it first" if busy else ""
+        for button in (self.again_button, self.edit_button):
+            button.setEnabled(not busy)
+            button.setToolTip(reason or button.property("help"))
+
+    def show_tokens(self, provenance: Provenance | None, reason: str = "") -> None:
+        """Show the text with the origin of each token, or why that is not possible; None and no reason: Markdown."""
+        if provenance is None:
+            if self.tokens is not None:
+                self.tokens.deleteLater()
+                self.tokens.hide()
+                self._layout.removeWidget(self.tokens)
+                self.tokens = None
+            self._legend.setText(reason)
+            self._legend.setVisible(bool(reason))
+            self.body.show()
+            return
+        if self.tokens is None:
+            self.tokens = ProvenanceView(self)
+            self.tokens.hovered.connect(self._token_hovered)
+            self.tokens.clicked.connect(self._token_clicked)
+            self._layout.insertWidget(self._layout.indexOf(self.body), self.tokens)
+            self.body.hide()
+        self.tokens.show_tokens(provenance)
+        self._legend.setText(f"{summary(provenance)} · shown as plain text")
+        self._legend.show()
+
+    def text_blocks(self) -> list[TextBlock]:
+        """Widgets in which words can be marked."""
+        if self.tokens is not None:
+            return [self.tokens]
+        if isinstance(self.body, TextBlock):
+            return [self.body]
+        return [b for b in self.body.blocks() if isinstance(b, TextBlock)]
+
+    def edit(self) -> None:
+        """Open the editor of a prompt."""
+        if self.editor is not None or not self.user or not self.edit_button.isEnabled():
+            return
+        self.editor = EditBox(self.text, self)
+        self.editor.accepted.connect(self._resend)
+        self.editor.cancelled.connect(self._close_editor)
+        self._layout.insertWidget(self._layout.indexOf(self.body), self.editor)
+        self.body.hide()
+        self.editor.show()
+        self.editor.start()
+
+    def copy(self) -> None:
+        """Put the message's text on the clipboard, Markdown as it is."""
+        QGuiApplication.clipboard().setText(self.text)
+        self.copy_button.setText("Copied ✓")
+        self._copied.start()
+
+    def restyle(self) -> None:
+        """Take the theme's colours and size."""
+        colors = theme()
+        muted = f"color: {colors.color('muted').name()};"
+        back = colors.color("accent_soft").name() if self.user else "transparent"
+        self.setStyleSheet(
+            f"#message {{ background: {back}; border: 1px solid transparent; border-radius: {RADIUS}px; }}"
+            f"#message:focus {{ border-color: {colors.color('accent').name()}; }} {small_button(colors)}"
+        )
+        for label in (self._time, self._footer, self._legend, self._note, self._count):
+            label.setStyleSheet(muted)
+            label.setFont(colors.font(0.85))
+        self._who.setFont(colors.font(0.95, bold=True))
+        for button in self.buttons():
+            button.setFont(colors.font(0.85))
+        if self.tokens is not None:
+            self.tokens.restyle()
+        self.body.restyle()
+
+    def buttons(self) -> list[QPushButton]:
+        """In tab order."""
+        return [
+            self.previous_button,
+            self.next_button,
+            self.rounds_button,
+            self.copy_button,
+            self.edit_button,
+            self.again_button,
+        ]
+
+    def focus_chain(self) -> list[QWidget]:
+        """Everything that takes the focus by Tab, in reading order."""
+        inside = [w for w in self.findChildren(QWidget) if w.focusPolicy() & Qt.FocusPolicy.TabFocus]
+        return [self, *inside]
+
+    def heightForWidth(self, width: int) -> int:
+        return self._layout.totalHeightForWidth(width)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        actions = {
+            Qt.Key.Key_Left: lambda: self._step(-1),
+            Qt.Key.Key_Right: lambda: self._step(1),
+            Qt.Key.Key_C: self.copy,
+            Qt.Key.Key_E: self.edit if self.user else None,
+            Qt.Key.Key_R: None if self.user else self._again,
+        }
+        action = actions.get(Qt.Key(event.key()))
+        if action is None or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            super().keyPressEvent(event)
+        else:
+            action()
+
+    def _add_header(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(GAP_SMALL)
+        self._who = QLabel("You" if self.user else "Assistant")
+        self._time = QLabel(time.strftime("%H:%M", time.localtime(self.message.created)))
+        self._time.setToolTip(time.strftime("%A %d %B %Y, %H:%M:%S", time.localtime(self.message.created)))
+        self.previous_button = self._button("‹", "Show the previous version (←)", lambda: self._step(-1))
+        self._count = QLabel()
+        self.next_button = self._button("›", "Show the next version (→)", lambda: self._step(1))
+        self.rounds_button = self._button("Rounds", "Show the draft trees of this reply", self._show_rounds)
+        self.copy_button = self._button("Copy", "Copy this message (C)", self.copy)
+        self.edit_button = self._button("Edit", "Edit and send again as a new branch (E)", self.edit)
+        self.again_button = self._button("Regenerate", "Make another version of this reply (R)", self._again)
+        row.addWidget(self._who)
+        row.addWidget(self._time)
+        row.addStretch(1)
+        for widget in (self.previous_button, self._count, self.next_button):
+            row.addWidget(widget)
+        for button in (self.rounds_button, self.copy_button, self.edit_button, self.again_button):
+            row.addWidget(button)
+        self._layout.addLayout(row)
+        self._legend = QLabel()
+        self._legend.setTextFormat(Qt.TextFormat.PlainText)
+        self._legend.setWordWrap(True)
+        self._legend.setToolTip(NO_MARKDOWN)
+        self._legend.hide()
+        self._layout.addWidget(self._legend)
+
+    def _button(self, text: str, tip: str, call: object) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setAutoDefault(False)
+        button.setToolTip(tip)
+        button.setProperty("help", tip)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.clicked.connect(call)
+        return button
+
+    def _show_state(self) -> None:
+        message = self.message
+        who = "You" if self.user else "Assistant"
+        self.setAccessibleName(f"{who}: {self.text[:120]}")
+        several = message.versions > 1
+        self._count.setText(f"{message.version}/{message.versions}")
+        for widget in (self.previous_button, self._count, self.next_button):
+            widget.setVisible(several)
+        self.previous_button.setEnabled(message.version > 1)
+        self.next_button.setEnabled(message.version < message.versions)
+        self.rounds_button.setVisible(message.has_trace)
+        self.edit_button.setVisible(self.user)
+        self.again_button.setVisible(not self.user and not self.running)
+        for button in self.buttons():
+            label = {"‹": "Previous version", "›": "Next version"}.get(button.text(), button.text())
+            button.setAccessibleName(f"{label}: {who}, {time.strftime('%H:%M', time.localtime(message.created))}")
+        if self.running:
+            self._footer.setText("" if self.text else "…")
+            self._footer.setVisible(not self.text)
+        else:
+            line = "" if self.user else footer(message.stats, message.finish_reason)
+            self._footer.setText(line)
+            self._footer.setVisible(bool(line))
+
+    def _replace_body(self, text: str) -> None:
+        old = self.body
+        self.body = MarkdownBody(text, self)
+        self._layout.insertWidget(self._layout.indexOf(old), self.body)
+        self._layout.removeWidget(old)
+        self.body.setVisible(self.tokens is None)
+        old.hide()
+        old.deleteLater()
+
+    def _close_editor(self) -> None:
+        if self.editor is not None:
+            self._layout.removeWidget(self.editor)
+            self.editor.hide()
+            self.editor.deleteLater()
+            self.editor = None
+            self.body.show()
+            self.setFocus()
+
+    def _resend(self, text: str) -> None:
+        self._close_editor()
+        self.resend.emit(self.message.id, text)
+
+    def _again(self) -> None:
+        if not self.running and self.again_button.isEnabled():
+            self.regenerate.emit(self.message.id)
+
+    def _step(self, delta: int) -> None:
+        if 1 <= self.message.version + delta <= self.message.versions:
+            self.version.emit(self.message.id, delta)
+
+    def _show_rounds(self) -> None:
+        self.rounds.emit(self.message.id)
+
+    def _token_hovered(self, number: int, node: int) -> None:
+        self.token_hovered.emit(self.message.id, number, node)
+
+    def _token_clicked(self, number: int, node: int) -> None:
+        self.token_clicked.emit(self.message.id, number, node)
+
+    def _reset_copy(self) -> None:
+        self.copy_button.setText("Copy")

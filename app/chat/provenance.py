@@ -1,0 +1,188 @@
+"""Which characters of a reply came from which token. Qt-free.
+
+A token's own text may hold U+FFFD where it is half a character, specials may not be shown at all, and a stop string
+may cut the last token. So tokens are laid along the displayed text: one that fits exactly is a span of its own,
+neighbours that share characters are one span, and characters that no token explains have none.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from engine.trace import Source, Token, Turn
+
+HALF = "\ufffd"
+AHEAD = 24  # characters of the following tokens that tell where half characters end
+GAP = 200  # characters that a token may be ahead of where it was expected
+TokenBytes = Callable[[int], bytes]
+
+
+class Placed(NamedTuple):
+    """A token of the reply and the round and node that carried it; the first token is the root of round 0."""
+
+    token: Token
+    round: int  # index in Turn.rounds
+    node: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters `start` to `end` (exclusive) and the tokens, by number, that made them; they may be none."""
+
+    start: int
+    end: int
+    tokens: tuple[int, ...]
+
+
+def placed(turn: Turn) -> list[Placed]:
+    """Every emitted token in text order."""
+    first = [Placed(turn.prefill.first, 0, 0)] if turn.prefill and turn.prefill.first.id >= 0 else []
+    rest = [Placed(t, i, max(t.node, 0)) for i, r in enumerate(turn.rounds) for t in r.emitted]
+    return first + rest
+
+
+class Provenance:
+    """The tokens of a turn laid along its text; grows with the turn.
+
+    Attributes:
+        tokens: every emitted token so far.
+        spans: in text order; every token that is settled is in exactly one.
+        text: the text they lie in.
+    """
+
+    def __init__(self, token_bytes: TokenBytes | None = None) -> None:
+        """`token_bytes` gives the exact bytes of a token id; without it half characters in a row share one span."""
+        self.tokens: list[Placed] = []
+        self.spans: list[Span] = []
+        self.text = ""
+        self._bytes = token_bytes
+        self._at = 0
+        self._starts: list[int] = []
+
+    @classmethod
+    def of(cls, turn: Turn, text: str | None = None, token_bytes: TokenBytes | None = None) -> Provenance:
+        """For a whole turn; `text` is what is shown, where it is not exactly the turn's."""
+        made = cls(token_bytes)
+        made.update(turn, turn.text if text is None else text, final=True)
+        return made
+
+    def update(self, turn: Turn, text: str, final: bool = False) -> None:
+        """Take in what was appended. Until `final`, tokens whose text is still held back wait."""
+        if not self._at and turn.end and text != turn.end.text and text.endswith(turn.end.text):
+            self._at = len(text) - len(turn.end.text)  # a reply that continued a given beginning
+        self.tokens = placed(turn)
+        self.text = text
+        index = self.spans[-1].tokens[-1] + 1 if self.spans else 0
+        while index < len(self.tokens):
+            half = HALF in self.tokens[index].token.text
+            spans = self._halves(index, final) if half else self._whole(index, final)
+            if not spans:
+                break
+            self.spans += spans
+            self._starts += [span.start for span in spans]
+            self._at = spans[-1].end
+            index = spans[-1].tokens[-1] + 1
+
+    def at(self, position: int) -> Span | None:
+        """The span that holds the character at `position`."""
+        index = bisect_right(self._starts, position) - 1
+        while index >= 0:
+            span = self.spans[index]
+            if span.start <= position < span.end:
+                return span
+            if span.end > span.start:
+                return None
+            index -= 1  # tokens without characters lie between
+        return None
+
+    def between(self, first: int, last: int) -> list[Span]:
+        """Spans that touch the characters `first` to `last`."""
+        return self.spans[max(0, bisect_right(self._starts, first) - 1) : bisect_right(self._starts, last)]
+
+    def of_round(self, number: int, node: int = -1) -> list[Span]:
+        """Spans with a token of this round (and of this node)."""
+        return [s for s in self.spans if any(self._is(t, number, node) for t in s.tokens)]
+
+    def source(self, span: Span) -> Source:
+        """How the span came: by the token that completed it."""
+        return self.tokens[span.tokens[-1]].token.source
+
+    def counts(self) -> Counter[Source]:
+        """Shown tokens by how they came."""
+        return Counter(self.tokens[t].token.source for span in self.spans for t in span.tokens)
+
+    def _is(self, token: int, number: int, node: int) -> bool:
+        place = self.tokens[token]
+        return place.round == number and node in (-1, place.node)
+
+    def _whole(self, index: int, final: bool) -> list[Span]:
+        """The span of a token without half characters; [] while its text may still come."""
+        piece, at = self.tokens[index].token.text, self._at
+        if self.text.startswith(piece, at):
+            return [Span(at, at + len(piece), (index,))]
+        if not final and piece.startswith(self.text[at:]):
+            return []
+        wanted = piece + self._following(index + 1)
+        found = self.text.find(wanted, at, at + GAP + len(wanted)) if piece.strip() else -1
+        if found >= 0:
+            return [Span(found, found + len(piece), (index,))]
+        shared = next((n for n in range(len(piece), 0, -1) if self.text.startswith(piece[:n], at)), 0)
+        return [Span(at, at + shared, (index,))]
+
+    def _halves(self, index: int, final: bool) -> list[Span]:
+        """The spans of a run of tokens with half characters; [] while the run may go on."""
+        end = index + 1
+        while end < len(self.tokens) and HALF in self.tokens[end].token.text:
+            end += 1
+        if end == len(self.tokens) and not final:
+            return []
+        group = "".join(p.token.text for p in self.tokens[index:end])
+        ahead = self._following(end)
+        parts = re.split(f"({HALF}+)", group)
+        pattern = "".join(f".{{1,{len(p)}}}?" if p.startswith(HALF) else re.escape(p) for p in parts)
+        tail = f"(?={re.escape(ahead)})" if ahead or end < len(self.tokens) else r"\Z"
+        match = re.compile(pattern + tail, re.DOTALL).match(self.text, self._at)
+        if match is None and not final:
+            return []
+        stop = match.end() if match else self._resync(ahead, group)
+        return self._split(index, end, stop)
+
+    def _resync(self, ahead: str, group: str) -> int:
+        found = self.text.find(ahead, self._at, self._at + len(group) + GAP) if ahead else -1
+        return found if found >= 0 else min(len(self.text), self._at + len(group))
+
+    def _following(self, index: int) -> str:
+        """Some certain characters after token `index` - 1."""
+        ahead = ""
+        for place in self.tokens[index : index + AHEAD]:
+            if HALF in place.token.text or len(ahead) >= AHEAD:
+                break
+            ahead += place.token.text
+        return ahead
+
+    def _split(self, index: int, end: int, stop: int) -> list[Span]:
+        """Cut a run at characters, by the tokens' bytes where they are known."""
+        whole = [Span(self._at, stop, tuple(range(index, end)))]
+        if self._bytes is None:
+            return whole
+        pieces = [self._bytes(p.token.id) for p in self.tokens[index:end]]
+        text = self.text[self._at : stop]
+        if b"".join(pieces) != text.encode("utf-8", "surrogatepass"):
+            return whole
+        edges = [0]
+        for character in text:
+            edges.append(edges[-1] + len(character.encode("utf-8", "surrogatepass")))
+        spans, group, start, done = [], [], 0, 0
+        for number, piece in enumerate(pieces, index):
+            group.append(number)
+            done += len(piece)
+            if done in edges[start + 1 :] or (done == edges[start] and number + 1 == end):
+                cut = edges.index(done)
+                spans.append(Span(self._at + start, self._at + cut, tuple(group)))
+                group, start = [], cut
+        return spans if not group else whole

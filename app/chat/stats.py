@@ -1,0 +1,57 @@
+"""The few numbers kept with a reply and shown below it. Computed from the turn's records."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from engine.trace import Turn
+
+ENDS = {
+    "stop_token": "",
+    "stop_string": "ended at a stop string",
+    "length": "stopped at the length limit",
+    "context": "stopped: the context is full",
+    "cancelled": "stopped",
+    "error": "ended by an error",
+    "": "interrupted: Eyrie ended before the reply was complete",
+}
+
+
+def message_stats(turn: Turn) -> dict[str, Any]:
+    """What `Store.messages.finish` keeps: JSON-able, nan where there is nothing to divide."""
+    stats = turn.stats()
+    start, end = turn.start, turn.end
+    return {
+        "tokens": len(turn.tokens),
+        "rounds": stats.rounds,
+        "drafted": stats.drafted,
+        "accepted": stats.accepted,
+        "tau": stats.tau,
+        "tokens_per_second": stats.tokens_per_second,
+        "strategy": start.strategy if start else "",
+        "reason": start.reason if start else "",
+        "model": start.model if start else "",
+        "prompt_tokens": start.prompt_tokens if start else 0,
+        "dropped_messages": start.dropped_messages if start else 0,
+        "total_ms": end.total_ms if end else math.nan,
+        "error": end.error if end else "",
+        "warning": end.warning if end else "",
+    }
+
+
+def footer(stats: dict[str, Any], finish_reason: str) -> str:
+    """One line below a reply."""
+    parts = []
+    tokens = stats.get("tokens")
+    if isinstance(tokens, int) and tokens:
+        parts.append(f"{tokens} token{'s' if tokens != 1 else ''}")
+    for key, text in (("tokens_per_second", "{:.1f} tok/s"), ("tau", "τ {:.2f}")):
+        value = stats.get(key)
+        if isinstance(value, int | float) and math.isfinite(value):
+            parts.append(text.format(value))
+    for key in ("strategy", "model"):
+        if isinstance(stats.get(key), str) and stats[key]:
+            parts.append(stats[key])
+    end = str(stats.get("error") or ENDS.get(finish_reason, finish_reason))
+    return " · ".join([*parts, end] if end else parts)

@@ -1,0 +1,180 @@
+"""Read-only text of a message, as tall as its content. Loads nothing, opens nothing by itself."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QEvent, QSize, Qt, QUrl
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QTextCharFormat,
+    QTextCursor,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QTextEdit, QWidget
+
+from app.chat import links
+from app.theme import theme
+
+
+class TextBlock(QTextBrowser):
+    """HTML made by `app.chat.markdown`, or plain text; grows as text is appended."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._html: str | None = None
+        self._found: list[tuple[int, int]] = []
+        self._current = -1
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # A fixed wrap width: otherwise QTextEdit wraps at its present width again as soon as another one is measured.
+        self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)
+        self.setOpenLinks(False)
+        self.setUndoRedoEnabled(False)
+        self.viewport().setAutoFillBackground(False)
+        self.document().setDocumentMargin(0)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setAccessibleName("Message text")
+        self.anchorClicked.connect(self._link_clicked)
+
+    def set_html(self, html: str) -> None:
+        """Show safe HTML; keeps nothing of what was shown."""
+        self._html = html
+        self.document().setDefaultStyleSheet(style_sheet())
+        self.setHtml(html)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if "<a " in html else Qt.FocusPolicy.ClickFocus)
+        self.updateGeometry()
+
+    def set_plain(self, text: str) -> None:
+        """Show text exactly as it is."""
+        self._html = None
+        self.setPlainText(text)
+        self.updateGeometry()
+
+    def append_plain(self, text: str) -> None:
+        """Add text at the end without laying out again what is there."""
+        height = self.document().size().height()
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.insertText(text, QTextCharFormat())
+        if self.document().size().height() != height:
+            self.updateGeometry()
+
+    def restyle(self) -> None:
+        """Take the theme's colours and size."""
+        if self._html is not None:
+            self.set_html(self._html)
+        self.mark_found(self._found, self._current)
+        self.updateGeometry()
+
+    def mark_found(self, ranges: list[tuple[int, int]], current: int = -1) -> None:
+        """Mark search hits, by document position and length; `current` is the one being looked at."""
+        self._found, self._current = ranges, current
+        self.setExtraSelections(
+            [self.selection(at, at + n, "accent" if i == current else "highlight") for i, (at, n) in enumerate(ranges)]
+        )
+
+    def selection(self, start: int, end: int, role: str) -> QTextEdit.ExtraSelection:
+        """A stretch of text over the colour of a role."""
+        made = QTextEdit.ExtraSelection()
+        made.cursor = QTextCursor(self.document())  # type: ignore[attr-defined]
+        made.cursor.setPosition(start)  # type: ignore[attr-defined]
+        made.cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)  # type: ignore[attr-defined]
+        made.format = QTextCharFormat()  # type: ignore[attr-defined]
+        made.format.setBackground(theme().color(role))  # type: ignore[attr-defined]
+        made.format.setForeground(theme().color("on_accent" if role == "accent" else "on_highlight"))  # type: ignore[attr-defined]
+        return made
+
+    def find_all(self, words: str) -> list[tuple[int, int]]:
+        """Position and length of every occurrence, upper and lower case alike."""
+        found = []
+        cursor = self.document().find(words, 0)
+        while not cursor.isNull():
+            found.append((cursor.selectionStart(), cursor.selectionEnd() - cursor.selectionStart()))
+            cursor = self.document().find(words, cursor)
+        return found
+
+    def found_top(self) -> int | None:
+        """Where the hit being looked at is, in pixels from the top; None when it is not here."""
+        if not 0 <= self._current < len(self._found):
+            return None
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(self._found[self._current][0])
+        return self.cursorRect(cursor).top()
+
+    def heightForWidth(self, width: int) -> int:
+        if self.lineWrapColumnOrWidth() != width:
+            self.setLineWrapColumnOrWidth(width)
+        return math.ceil(self.document().size().height())
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, math.ceil(self.document().size().height()))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(40, 0)
+
+    def loadResource(self, kind: int, name: QUrl) -> object:
+        """Nothing is ever loaded: no picture, no style sheet, from nowhere."""
+        return None
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.heightForWidth(self.width())
+        super().resizeEvent(event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.updateGeometry()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.viewport().update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.hasFocus() and self.focusPolicy() == Qt.FocusPolicy.StrongFocus:
+            painter = QPainter(self.viewport())
+            painter.setPen(QPen(QColor(theme().color("accent")), 1, Qt.PenStyle.DotLine))
+            painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
+
+    def _link_clicked(self, url: QUrl) -> None:
+        links.ask(self.window(), url)
+
+
+def style_sheet() -> str:
+    """How HTML of a message looks, for `QTextDocument.setDefaultStyleSheet`."""
+    colors = theme()
+    size = colors.font_size
+    mono = colors.font(mono=True).family()
+    heads = "".join(
+        f"h{n} {{ font-size: {size * scale:.1f}pt; margin-top: 10px; margin-bottom: 6px; }}"
+        for n, scale in enumerate((1.35, 1.2, 1.1, 1.0, 1.0, 1.0), 1)
+    )
+    return (
+        f"p {{ margin-top: 0; margin-bottom: 8px; line-height: 125%; }} {heads}"
+        f"ul, ol {{ margin-top: 0; margin-bottom: 8px; -qt-list-indent: 1; }} li {{ margin-bottom: 3px; }}"
+        f"code {{ font-family: '{mono}'; background-color: {colors.color('code').name()}; }}"
+        f"blockquote {{ margin-left: 14px; margin-right: 0; color: {colors.color('muted').name()}; }}"
+        f"a {{ color: {colors.color('accent').name()}; }}"
+        f"table {{ border-color: {colors.color('line').name()}; border-style: solid; margin-bottom: 8px; }}"
+        f"th {{ background-color: {colors.color('raised').name()}; }}"
+    )
