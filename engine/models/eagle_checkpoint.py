@@ -31,7 +31,6 @@ class EagleCheckpoint:
     `tensors`: float32 by normalised name: `fc.weight` [H, 3·H_target], `layers.0.*`, `norm.weight`, `lm_head.weight`
     [draft_vocab, H], with `fc.bias`, `input_norm.weight`, `fc_norm.{0,1,2}.weight`, biases and `q_norm`/`k_norm`
     where the head has them. `embed_tokens.weight` [vocab, H] is there only when the head must use its own.
-    `lm_head.weight` is absent only when the target's is meant and its weights were not given.
     `d2t`: int32 [draft_vocab] offsets; target id = i + d2t[i]. `warnings`: sentences for the user.
     """
 
@@ -49,7 +48,7 @@ def read_eagle_checkpoint(folder: Path, target: ModelDims, weights: Weights | No
     try:
         return _read(folder, target, weights)
     except CheckpointError as error:
-        raise CheckpointError(f"Draft head {folder.name}: {error}") from error
+        raise CheckpointError(f"Draft head {folder.resolve().name}: {error}") from error
 
 
 def variants(checkpoint: EagleCheckpoint) -> list[EagleCheckpoint]:
@@ -109,7 +108,7 @@ def _lm_head(
             f"and {c.draft_vocab_size} × {c.hidden_size} are needed."
         )
     if weights is None:
-        return {}
+        raise CheckpointError(f"{name} is missing: the head can only be read together with its target's weights.")
     return {name: weights("model.embed_tokens.weight" if target.tied_embeddings else name)}
 
 
