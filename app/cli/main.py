@@ -59,12 +59,9 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     for name in COMMANDS:
         module = import_module(f"app.cli.{name}")
+        about = f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}."
         sub = commands.add_parser(
-            name,
-            help=module.SUMMARY,
-            description=module.SUMMARY.capitalize(),
-            epilog=module.EXAMPLES,
-            formatter_class=style,
+            name, help=module.SUMMARY, description=about, epilog=module.EXAMPLES, formatter_class=style
         )
         module.add_flags(sub)
         sub.set_defaults(module=module)

@@ -62,14 +62,20 @@ def add_sampling_flags(parser: argparse.ArgumentParser, names: tuple[str, ...] =
 
 def _add(group: Any, flags: dict[str, tuple[str, type]], default: str) -> None:
     for flag, (key, kind) in flags.items():
-        where = default or f"{_DEFAULTS[key]:g}"
+        initial = default or f"{_DEFAULTS[key]:g}"
         group.add_argument(
             flag,
             dest=key,
             type=number(key, kind),
             metavar="N" if kind is int else "X",
-            help=f"{RANGES[key].help} {RANGES[key]} (default: {where})",
+            help=f"{RANGES[key].help} From {_span(key)}; default: {initial}.",
         )
+
+
+def _span(key: str) -> str:
+    """A range in full digits, or "0 up" where the upper end is only a technical one."""
+    low, high = RANGES[key].low, RANGES[key].high
+    return f"{low:g} up" if high >= 2**53 else f"{low:.10g} to {high:.10g}"
 
 
 def number(key: str, kind: type) -> Callable[[str], int | float]:

@@ -19,6 +19,10 @@ PATIENCE = 0.5  # seconds before anything is shown
 LINE_EVERY = 5.0  # seconds between two plain lines of one step
 
 
+class _Bar(tqdm):
+    monitor_interval = 0  # no thread that wakes up quiet bars: this one is refreshed by hand
+
+
 class ProgressBar:
     """A progress callback; use as a context manager so that the bar goes away."""
 
@@ -29,7 +33,7 @@ class ProgressBar:
         self._step = ""
         self._began = self._said = 0.0
         self._lines = 0  # plain lines said about this step
-        self._bar: tqdm | None = None
+        self._bar: _Bar | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -55,7 +59,7 @@ class ProgressBar:
 
     def _show_bar(self, progress: Progress) -> None:
         if self._bar is None:
-            self._bar = tqdm(
+            self._bar = _Bar(
                 desc=progress.step,
                 total=progress.total or None,
                 unit=progress.unit or "it",

@@ -60,9 +60,11 @@ class Painter:
         if token.text.startswith(text):  # its rest is held back: it may begin a stop string
             self._waiting.appendleft(token._replace(text=token.text[len(text) :]))
             return text
-        for other in self._waiting:  # a character made of several tokens: up to the next token that shows whole
+        for skipped, other in enumerate(self._waiting):
             found = text.find(other.text) if other.text and "\ufffd" not in other.text else -1
-            if found > 0:
+            if found > 0:  # a character made of several tokens reaches up to the next one that shows whole
+                for _ in range(skipped):
+                    self._waiting.popleft()
                 return text[:found]
         return text
 

@@ -12,7 +12,7 @@ from typing import Literal, TextIO
 ColorChoice = Literal["auto", "always", "never"]
 
 # C0 except tab and newline, DEL, C1, and the marks that reorder text: a model must not steer the terminal.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _MARKS = {
     "✓": "+",
     "✕": "x",
