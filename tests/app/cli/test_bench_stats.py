@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import math
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.cli import bench_stats as stats
+from app.cli.bench_stats import Run
+
+VALUES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40)
+
+
+def run(prompt: str = "a", **changes: object) -> Run:
+    """100 tokens in 50 rounds and one second."""
+    values: dict[str, object] = {
+        "prompt": prompt, "category": "", "setting": "x", "ids": (1, 2, 3), "margins": (0.5, 0.25, 0.125),
+        "emitted": 100, "rounds": 50, "drafted": 200, "verified": 150, "accepted": 50,
+        "decode_ms": 1000.0, "draft_ms": 100.0, "verify_ms": 800.0, "commit_ms": 20.0,
+    }  # fmt: skip
+    return Run(**{**values, **changes})  # type: ignore[arg-type]
+
+
+@given(VALUES)
+def test_quartiles_are_the_usual_ones(values: list[float]) -> None:
+    """Linear interpolation, as numpy and the statistics module ("inclusive") do it."""
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    found = stats.spread(values)
+    assert found.count == len(values)
+    assert found[:3] == pytest.approx((median, low, high), rel=1e-9, abs=1e-6)
+
+
+def test_no_values_give_nan() -> None:
+    """A missing measurement must show as missing, not as zero."""
+    found = stats.spread([math.nan])
+    assert math.isnan(found.median)
+    assert found.count == 0
+    assert math.isnan(stats.rate([]))
+    assert math.isnan(stats.acceptance_length([]))
+    assert stats.phases([]) is None
+
+
+def test_rates_pool_tokens_and_time() -> None:
+    """Not the mean of rates: short replies must not weigh as much as long ones."""
+    assert stats.rate([run(emitted=100, decode_ms=1000.0), run(emitted=300, decode_ms=1000.0)]) == 200.0
+    assert stats.acceptance_length([run(emitted=10, rounds=10), run(emitted=90, rounds=30)]) == 2.5
+
+
+def test_speedups_compare_the_same_prompt() -> None:
+    """Per prompt, repeats pooled; a prompt that one side lacks has no ratio."""
+    base = [run("a", decode_ms=1000.0), run("b", decode_ms=500.0)]
+    fast = [run("a", decode_ms=400.0), run("a", decode_ms=600.0, repeat=1), run("c")]
+    assert stats.speedups(fast, base) == {"a": 2.0}
+
+
+def test_a_reply_of_one_token_has_no_speed() -> None:
+    """Nothing was decoded after the first token: no ratio rather than a division by zero."""
+    assert stats.speedups([run()], [run(emitted=0, rounds=0, decode_ms=0.0)]) == {}
+
+
+def test_acceptance_by_depth_is_conditional() -> None:
+    """Of the rounds that reached a depth, not of all rounds."""
+    first = run(reached_by_depth={1: 10, 2: 4}, accepted_by_depth={1: 4, 2: 1})
+    second = run(reached_by_depth={1: 10, 2: 4, 3: 2}, accepted_by_depth={1: 8, 2: 1})
+    assert stats.depth_rates([first, second]) == {1: 0.6, 2: 0.25, 3: 0.0}
+
+
+def test_host_time_is_the_rest() -> None:
+    """Phases of a round add up to its time on the wall clock."""
+    phases = stats.phases([run(), run()])
+    assert phases == stats.Phases(2.0, 16.0, pytest.approx(0.4), pytest.approx(1.6))
+
+
+def test_differences_name_the_token_and_how_close_it_was() -> None:
+    """The reference's margin tells a near tie from a fault."""
+    reference = run(ids=(1, 2, 3))
+    assert stats.first_difference(run(ids=(1, 2, 3)), reference) is None
+    assert stats.first_difference(run(ids=(1, 9, 3)), reference) == (1, 0.25)
+
+
+@pytest.mark.parametrize(("ids", "reference"), [((1, 2), (1, 2, 3)), ((1, 2, 3), (1, 2))])
+def test_a_shorter_text_differs_where_it_ends(ids: tuple[int, ...], reference: tuple[int, ...]) -> None:
+    """Stopping early is a difference too; the margin is the longer text's."""
+    assert stats.first_difference(run(ids=ids), run(ids=reference)) == (2, 0.125)
+
+
+def test_differences_take_the_first_repeat() -> None:
+    """Repeats measure time again; texts are compared once per prompt."""
+    runs = [run("a"), run("a", ids=(9,), repeat=1), run("b", ids=(9, 9, 9))]
+    found = stats.differences(runs, [run("a"), run("b")])
+    assert found == {"a": None, "b": (0, 0.5)}
