@@ -97,7 +97,7 @@ class Tokenizer:
         added = self._added.get(token)
         if added is not None:
             return b"" if added.special else added.content.encode("utf-8")
-        written = self._backend.id_to_token(token) if token >= 0 else None
+        written = self._backend.id_to_token(token) if 0 <= token < 2**31 else None
         if written is None:
             return b""
         try:
