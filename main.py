@@ -9,11 +9,12 @@ def start() -> int:
     """Make sure this Python can run Eyrie (may re-execute inside `.venv`), then hand over to the command line."""
     bootstrap.enter(sys.argv[1:])
     # ONNX Runtime before any Qt: on Windows, Qt's DLLs loaded first keep it from loading (onnxruntime#26127, #16116).
-    # app/cli/main.py and app/cli/window.py keep to the same order; tests/test_imports.py watches over it.
+    # app/cli/window.py and app/cli/test.py keep to the same order; tests/test_imports.py watches over it.
     try:
         import onnxruntime  # noqa: F401
     except ImportError as error:
-        sys.stderr.write(bootstrap.missing(error))
+        repair = "delete .venv and start again, or run 'pip install -e .' in your own environment"
+        print(f"This Python cannot run Eyrie ({error}): {repair}.", file=sys.stderr)
         return 1
     from app.cli.main import main
 
