@@ -16,6 +16,7 @@ from engine.errors import (
     RuntimeUnavailable,
     TraceError,
 )
+from engine.measure import Quality, calibrate_plain, draft_times, quality, target_times
 from engine.model import Model
 from engine.progress import Progress, ProgressCallback, ignore
 from engine.session import ChatSession, Message
@@ -38,3 +39,5 @@ from engine.trace import (
     TurnStart,
     TurnStats,
 )
+from engine.trace_csv import rounds_csv
+from engine.trace_json import load_trace, save_trace, trace_from_json, trace_to_json

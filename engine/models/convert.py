@@ -25,6 +25,7 @@ from engine.models.folder import FolderConfig, write_config
 from engine.models.head_graph import write_fc, write_head
 from engine.models.linear import Precision, check_precision
 from engine.models.smooth import SmoothScales, find_scales
+from engine.tokenizer import Tokenizer
 
 Array = NDArray[np.float32]
 _CALIBRATION_CHUNK = 128
@@ -68,6 +69,15 @@ def build_folder(
         add_head(head, out, source.dims)
     config = FolderConfig(name, kind, "cpu", source.dims, engine or EngineConfig())
     write_config(out, config, has_draft=head is not None)
+
+
+def calibration_tokens(tokenizer: Tokenizer, text: str) -> list[int]:
+    """The conversation in `text` (user and assistant by turns, "%%" lines between) in the model's own format."""
+    turns: list[dict[str, str]] = []
+    for paragraph in text.strip().split("\n%%\n"):
+        role = ("user", "assistant")[len(turns) % 2]
+        turns.append({"role": role, "content": paragraph})
+    return tokenizer.encode_chat(turns, add_generation_prompt=False)
 
 
 def write_embeddings(source: Source, path: Path) -> None:

@@ -57,18 +57,20 @@ class LinearWriter:
         g = self._graph
         packed = to_columns(weight)
         values, scales = g.weight(f"{name}.q", packed.values), g.weight(f"{name}.scale", packed.scales)
-        quantized, row_scale = self._quantize_rows(x)
-        one, middle = g.const(1.0, np.float32), g.const(128, np.uint8)
-        y = g.op("MatMulIntegerToFloat", quantized, values, one, scales, middle, domain=MICROSOFT)
-        return g.op("Mul", y, row_scale)
+        quantized, row_top = self._quantize_rows(x)
+        step, middle = g.const(1 / 127, np.float32), g.const(128, np.uint8)
+        y = g.op("MatMulIntegerToFloat", quantized, values, step, scales, middle, domain=MICROSOFT)
+        return g.op("Mul", y, row_top)
 
     def _quantize_rows(self, x: str) -> tuple[str, str]:
-        """x → (uint8 around 128, scale per row [1, S, 1]); done once for all matrices that read x."""
+        """x → (uint8 around 128 in steps of 1/127 of the row's largest |x|, that largest [1, S, 1]).
+
+        Done once for all matrices that read x. A row of zeros divides 0 by 0, but whatever that quantizes to is
+        multiplied by its largest |x|, 0, in the end.
+        """
         if x not in self._quantized:
             g = self._graph
             top = g.op("ReduceMax", g.op("Abs", x), g.const([-1], np.int64), keepdims=1)
-            floor = g.const(1e-9, np.float32)  # a row of zeros stays zero instead of 0 / 0
-            scale = g.op("Mul", g.op("Max", top, floor), g.const(1 / 127, np.float32))
-            unit, middle = g.const(1.0, np.float32), g.const(128, np.uint8)
-            self._quantized[x] = (g.op("QuantizeLinear", g.op("Div", x, scale), unit, middle), scale)
+            step, middle = g.const(1 / 127, np.float32), g.const(128, np.uint8)
+            self._quantized[x] = (g.op("QuantizeLinear", g.op("Div", x, top), step, middle), top)
         return self._quantized[x]
