@@ -6,6 +6,7 @@ it cannot finish. Weights are read one at a time. Knows no graph and no tokenize
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,6 +56,11 @@ class GgufFile:
         for info in self._tensors.values():
             sizes[info.kind.name] = sizes.get(info.kind.name, 0) + info.size
         return tuple(sorted(sizes, key=lambda kind: -sizes[kind]))
+
+    @property
+    def elements(self) -> int:
+        """Numbers in all tensors together."""
+        return sum(math.prod(info.shape) for info in self._tensors.values())
 
     def names(self) -> tuple[str, ...]:
         """Hugging Face names of the weights: embeddings, layers in order, final norm, lm_head unless it is tied."""
