@@ -10,7 +10,7 @@ from app.theme import GAP
 
 
 class FlowGrid(QWidget):
-    """A grid whose column count follows its width; hidden widgets take no place."""
+    """A grid whose column count follows its width, rows evenly filled; hidden widgets take no place."""
 
     def __init__(self, column_width: int, parent: QWidget | None = None, *, stretch_rows: bool = False) -> None:
         super().__init__(parent)
@@ -44,7 +44,8 @@ class FlowGrid(QWidget):
     def arrange(self, *, force: bool = False) -> None:
         """Put the widgets where they belong at the present width."""
         shown = self.shown()
-        columns = max(1, min(len(shown), (self.width() + GAP) // (self._column_width + GAP)))
+        most = max(1, min(len(shown), (self.width() + GAP) // (self._column_width + GAP)))
+        columns = -(-len(shown) // -(-len(shown) // most)) if shown else 1  # as many rows as needed, evenly filled
         if columns == self.columns and not force:
             return
         for column in range(self.columns):

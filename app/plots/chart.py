@@ -1,0 +1,289 @@
+"""What all charts share: frame, theme, hover value, marks of the linked round, export. Knows no numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+
+from app.plots.series import RoundSeries
+from app.selection import Selection
+from app.theme import GAP_SMALL, theme
+
+EMPTY = "No rounds yet. Send a message, or open a recorded run."
+Row = Sequence[Any]
+
+
+class Chart(QWidget):
+    """A titled plot. Subclasses draw in `draw` and tell their numbers in `headers`, `rows` and `value_at`."""
+
+    title = ""
+    bottom = ""
+    left = ""
+
+    def __init__(self, series: RoundSeries, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.series = series
+        self.plot = pg.PlotWidget(viewBox=pg.ViewBox(enableMenu=False))
+        self.plot.setAccessibleName(self.title)
+        self.item: pg.PlotItem = self.plot.getPlotItem()
+        self.item.setMenuEnabled(False)
+        # WORKAROUND for https://github.com/pyqtgraph/pyqtgraph/issues/2672: its menu has no parent and would stay.
+        self.item.ctrlMenu.setParent(self, self.item.ctrlMenu.windowFlags())
+        self.item.hideButtons()
+        self.view: pg.ViewBox = self.item.getViewBox()
+        self.view.setMouseEnabled(x=True, y=False)
+        self.view.setDefaultPadding(0)
+        self._moved = False
+        self.view.sigRangeChangedManually.connect(self._user_moved)
+        self.plot.scene().sigMouseMoved.connect(self._mouse_moved)
+        self.plot.scene().sigMouseClicked.connect(self._mouse_clicked)
+        self.empty = QLabel(EMPTY, self.plot, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self._build()
+        self.build()
+        theme().changed.connect(self.restyle)
+        self.restyle()
+
+    # For subclasses.
+
+    def build(self) -> None:
+        """Make the items once."""
+
+    def draw(self) -> None:
+        """Put the series into the items and set the ranges."""
+
+    def style(self) -> None:
+        """Set colours of the items."""
+
+    def headers(self) -> Row:
+        """Column names of the CSV."""
+        raise NotImplementedError
+
+    def rows(self) -> Iterable[Row]:
+        """Lines of the CSV."""
+        raise NotImplementedError
+
+    def value_at(self, x: float) -> str:
+        """What the chart shows there, in words, a line each; "" for nothing."""
+        raise NotImplementedError
+
+    def clicked(self, x: float) -> None:
+        """A click at that place."""
+
+    def hovered(self, x: float | None) -> None:
+        """The mouse is at that place, or outside."""
+
+    # For everybody.
+
+    def refresh(self) -> None:
+        """Draw what the series holds now."""
+        has = self.series.count > 0
+        self.empty.setVisible(not has)
+        self.plot.getPlotItem().setVisible(has)
+        self.draw()
+        self.plot.setAccessibleDescription(self.summary())
+
+    def summary(self) -> str:
+        """One line for those who cannot see the chart."""
+        return self.value_at(self.series.count).replace("\n", ", ") if self.series.count else EMPTY
+
+    def csv(self) -> str:
+        """The numbers of the chart as CSV text, a header first."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.headers())
+        writer.writerows(self.rows())
+        return out.getvalue()
+
+    def image(self, scale: float = 2.0) -> QImage:
+        """The chart with its title, larger than on the screen."""
+        size = self.size() * scale
+        image = QImage(size, QImage.Format.Format_ARGB32_Premultiplied)
+        image.fill(theme().color("surface"))
+        painter = QPainter(image)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        top = self.header.height() * scale
+        painter.save()
+        painter.scale(scale, scale)
+        painter.setFont(self.name.font())
+        painter.setPen(theme().color("text"))
+        painter.drawText(QPointF(GAP_SMALL * 2, self.header.height() - GAP_SMALL * 2), self.title)
+        painter.restore()
+        self.plot.render(painter, QRectF(0, top, size.width(), size.height() - top), self.plot.viewport().rect())
+        painter.end()
+        return image
+
+    def fit(self) -> None:
+        """Show everything again after zooming."""
+        self._moved = False
+        self.draw()
+
+    def set_ranges(self, x: tuple[float, float], top: float) -> None:
+        """Show x from … to … and y from 0; x stays where the user moved it."""
+        self.view.setLimits(xMin=x[0], xMax=x[1], yMin=0)
+        if not self._moved:
+            self.view.setXRange(*x, padding=0)
+        self.view.setYRange(0, top if top > 0 else 1, padding=0.06)
+
+    def restyle(self) -> None:
+        """Follow the theme; pyqtgraph does not by itself."""
+        muted, line = theme().color("muted"), theme().color("line")
+        self.plot.setBackground(theme().color("surface"))
+        for side, text in (("bottom", self.bottom), ("left", self.left)):
+            axis = self.item.getAxis(side)
+            axis.setPen(line)
+            axis.setTextPen(muted)
+            axis.setTickFont(theme().font(0.78))
+            axis.setLabel(text, **{"color": muted.name(), "font-size": f"{theme().font_size * 0.8:.1f}pt"})
+        self.name.setFont(theme().font(0.9, bold=True))
+        self.value.setFont(theme().font(0.85))
+        self.value.setStyleSheet(
+            f"background: {theme().color('raised').name()}; border: 1px solid {line.name()}; padding: 3px;"
+        )
+        self.empty.setStyleSheet(f"color: {muted.name()}; background: transparent;")
+        self.setStyleSheet(f"Chart {{ background: {theme().color('surface').name()}; }}")
+        self.style()
+
+    def resizeEvent(self, event: Any) -> None:
+        """Keep the empty text over the plot."""
+        super().resizeEvent(event)
+        self.empty.setGeometry(self.plot.rect())
+
+    def leaveEvent(self, event: Any) -> None:
+        """Nothing is hovered any more."""
+        super().leaveEvent(event)
+        self._say(None)
+
+    def _build(self) -> None:
+        self.name, self.value = QLabel(self.title), QLabel(self.plot)
+        self.value.setTextFormat(Qt.TextFormat.PlainText)
+        self.value.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.value.hide()
+        self.fit_button = QToolButton(text="Fit", autoRaise=True)
+        self.fit_button.setToolTip("Show all rounds again after zooming")
+        self.fit_button.clicked.connect(self.fit)
+        self.fit_button.hide()
+        self.header = QWidget()
+        row = QHBoxLayout(self.header)
+        row.setContentsMargins(GAP_SMALL * 2, GAP_SMALL, GAP_SMALL, 0)
+        row.addWidget(self.name, 1)
+        row.addWidget(self.fit_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.header)
+        layout.addWidget(self.plot, 1)
+        self.setMinimumHeight(140)
+
+    def _user_moved(self, *_: object) -> None:
+        self._moved = True
+        self.fit_button.show()
+
+    def _place(self, position: QPointF) -> float | None:
+        if not self.series.count or not self.view.sceneBoundingRect().contains(position):
+            return None
+        return float(self.view.mapSceneToView(position).x())
+
+    def _mouse_moved(self, position: QPointF) -> None:
+        x = self._place(position)
+        self._say(x)
+        if x is not None:  # in the corner that the mouse is not in
+            self.value.adjustSize()
+            left = position.x() > self.plot.width() / 2
+            self.value.move(GAP_SMALL if left else self.plot.width() - self.value.width() - GAP_SMALL, GAP_SMALL)
+
+    def _say(self, x: float | None) -> None:
+        text = "" if x is None else self.value_at(x)
+        self.value.setText(text)
+        self.value.setVisible(bool(text))
+        self.hovered(x)
+
+    def _mouse_clicked(self, event: Any) -> None:
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        if event.double():
+            self.fit()
+            self.fit_button.hide()
+            return
+        x = self._place(event.scenePos())
+        if x is not None:
+            self.clicked(x)
+
+
+class RoundChart(Chart):
+    """A chart whose x axis counts rounds from 1; linked with the selection."""
+
+    bottom = "round"
+
+    def __init__(self, series: RoundSeries, selection: Selection, parent: QWidget | None = None) -> None:
+        self.selection = selection
+        super().__init__(series, parent)
+        selection.round_changed.connect(self._mark)
+        selection.hover_changed.connect(self._mark)
+
+    def _build(self) -> None:
+        super()._build()
+        self.current = pg.LinearRegionItem(movable=False)
+        self.hover_mark = pg.LinearRegionItem(movable=False)
+        for mark in (self.current, self.hover_mark):
+            mark.setZValue(-20)
+            for line in mark.lines:
+                line.setPen(None)
+            mark.hide()
+            self.item.addItem(mark, ignoreBounds=True)
+
+    def restyle(self) -> None:
+        """Marks follow the theme as well."""
+        color = theme().color("highlight")
+        self.current.setBrush(color)
+        color.setAlpha(110)
+        self.hover_mark.setBrush(color)
+        super().restyle()
+
+    def refresh(self) -> None:
+        """Draw and mark."""
+        super().refresh()
+        self._mark()
+
+    def index_at(self, x: float) -> int:
+        """Round under a place; -1 outside."""
+        index = math.floor(x + 0.5) - 1
+        return index if 0 <= index < self.series.count else -1
+
+    def clicked(self, x: float) -> None:
+        """Show that round everywhere."""
+        index = self.index_at(x)
+        if index >= 0:
+            self.selection.go(index)
+
+    def hovered(self, x: float | None) -> None:
+        """Light that round up everywhere."""
+        self.selection.hover(-1 if x is None else self.index_at(x))
+
+    def x_range(self) -> tuple[float, float]:
+        """All rounds, at least a few so that the first ones are not bars as wide as the chart."""
+        return 0.5, max(self.series.count, 16) + 0.5
+
+    def edges(self) -> NDArray[np.float64]:
+        """Limits of the steps, [n + 1]."""
+        return np.arange(self.series.count + 1) + 0.5
+
+    def centers(self) -> NDArray[np.float64]:
+        """Middle of each round, [n]."""
+        return np.arange(self.series.count) + 1.0
+
+    def _mark(self, *_: object) -> None:
+        for mark, index in ((self.current, self.selection.round_index), (self.hover_mark, self.selection.hovered[0])):
+            shown = 0 <= index < self.series.count
+            mark.setVisible(shown)
+            if shown:
+                mark.setRegion((index + 0.5, index + 1.5))

@@ -1,0 +1,131 @@
+"""The charts side by side: which are shown, when they are redrawn, how they are exported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QScrollArea, QToolButton, QVBoxLayout, QWidget
+
+from app.flow_grid import FlowGrid
+from app.plots.chart import Chart
+from app.plots.charts import AcceptanceChart, DepthChart, RankChart, SpeedChart, TimeChart
+from app.plots.series import RoundSeries
+from app.selection import Selection
+from app.theme import GAP_SMALL
+from app.throttle import Throttle
+
+REFRESH_MS = 100
+CHART_WIDTH = 190
+AT_FIRST = ("acceptance", "speed", "time")
+
+
+class PlotPanel(QWidget):
+    """Charts of the selection's turn, redrawn at most ten times a second while they can be seen.
+
+    Signals:
+        export_wanted(str, str): chart name and "png" or "csv".
+        shown_changed(): the user chose other charts.
+    """
+
+    export_wanted = Signal(str, str)
+    shown_changed = Signal()
+
+    def __init__(self, selection: Selection, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Plots")
+        self._selection = selection
+        self.series = RoundSeries()
+        self.charts: dict[str, Chart] = {
+            "acceptance": AcceptanceChart(self.series, selection),
+            "speed": SpeedChart(self.series, selection),
+            "time": TimeChart(self.series, selection),
+            "depth": DepthChart(self.series),
+            "rank": RankChart(self.series),
+        }
+        self.buttons: dict[str, QToolButton] = {}
+        self._grid = FlowGrid(CHART_WIDTH, stretch_rows=True)
+        self._arrange()
+        self._throttle = Throttle(self._redraw, REFRESH_MS, self)
+        selection.turn_changed.connect(self._changed)
+        selection.rounds_changed.connect(self._changed)
+        self.set_shown(AT_FIRST)
+        self._redraw()
+
+    @property
+    def shown(self) -> list[str]:
+        """Names of the charts that are shown."""
+        return [name for name, button in self.buttons.items() if button.isChecked()]
+
+    def set_shown(self, names: Iterable[str]) -> None:
+        """Show these charts, in their usual order; all of AT_FIRST when none is known."""
+        wanted = [name for name in names if name in self.charts] or list(AT_FIRST)
+        for name, button in self.buttons.items():
+            button.setChecked(name in wanted)
+            self._grid.set_shown(self.charts[name], name in wanted)
+
+    def set_plain(self, ms: float | None, reason: str = "") -> None:
+        """The calibrated cost of plain decoding."""
+        self.charts["speed"].set_plain(ms, reason)  # type: ignore[attr-defined]
+
+    def export(self, name: str, path: Path) -> None:
+        """Write one chart as PNG or CSV, by the ending of `path`. Raises `OSError`."""
+        self._redraw()
+        chart = self.charts[name]
+        if path.suffix == ".csv":
+            path.write_text(chart.csv(), encoding="utf-8")
+        elif not chart.image().save(str(path), "PNG"):
+            raise OSError(f"{path.name} cannot be written there.")
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up."""
+        super().showEvent(event)
+        self._throttle()
+
+    def _arrange(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(GAP_SMALL)
+        export = QMenu(self)
+        for name, chart in self.charts.items():
+            self._grid.add(chart)
+            button = QToolButton(text=name.capitalize(), checkable=True, autoRaise=True)
+            button.setToolTip(f"Show or hide: {chart.title}")
+            button.clicked.connect(partial(self._toggled, name))
+            row.addWidget(button)
+            self.buttons[name] = button
+            for kind in ("png", "csv"):
+                export.addAction(f"{chart.title} as {kind.upper()}…", partial(self.export_wanted.emit, name, kind))
+        row.addStretch(1)
+        self.export_button = QToolButton(text="Export", autoRaise=True)
+        self.export_button.setMenu(export)
+        self.export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.export_button.setToolTip("Save a chart as a picture or its numbers as CSV")
+        row.addWidget(self.export_button)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(self._grid)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GAP_SMALL)
+        layout.addLayout(row)
+        layout.addWidget(scroll, 1)
+
+    def _toggled(self, name: str) -> None:
+        self.set_shown(self.shown)
+        if self.charts[name].isVisibleTo(self):
+            self.charts[name].refresh()
+        self.shown_changed.emit()
+
+    def _changed(self, *_: object) -> None:
+        if self.isVisible():
+            self._throttle()
+
+    def _redraw(self) -> None:
+        self.series.update(self._selection.turn)
+        for name in self.shown:
+            self.charts[name].refresh()

@@ -1,0 +1,250 @@
+"""The charts as the user meets them: linked, exported, readable, quick, and honest about what is missing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QToolButton
+
+from app.plots.panel import AT_FIRST, PlotPanel
+from app.selection import Selection
+from app.theme import theme
+from engine import Turn
+from tests.fake_engine import long_turn
+from tests.fake_turn import fake_turn
+
+NAMES = ["acceptance", "speed", "time", "depth", "rank"]
+
+
+@pytest.fixture
+def selection(qapp):
+    """Nothing shown yet."""
+    return Selection()
+
+
+@pytest.fixture
+def panel(selection, qtbot):
+    """All charts, on the screen."""
+    panel = PlotPanel(selection)
+    qtbot.addWidget(panel)
+    panel.set_shown(NAMES)
+    panel.resize(900, 600)
+    with qtbot.waitExposed(panel):
+        panel.show()
+    return panel
+
+
+def settle(panel, qtbot, count):
+    """Wait for the throttled redraw."""
+    qtbot.waitUntil(lambda: panel.series.count == count)
+
+
+def place(chart, x, y):
+    """Scene position of a value."""
+    return chart.view.mapViewToScene(QPointF(x, y))
+
+
+def test_empty_says_what_to_do(panel):
+    """Bare axes look broken."""
+    for chart in panel.charts.values():
+        assert not chart.empty.isHidden()
+        assert "Send a message" in chart.empty.text()
+
+
+def test_rounds_appear_and_grow(panel, selection, qtbot):
+    """Live: each round adds a bar."""
+    turn = fake_turn(1, rounds=6)
+    growing = Turn(start=turn.start, prefill=turn.prefill, rounds=turn.rounds[:3])
+    selection.show_turn(growing)
+    settle(panel, qtbot, 3)
+    growing.rounds += turn.rounds[3:]
+    selection.refresh()
+    settle(panel, qtbot, 6)
+    xs, ys = panel.charts["acceptance"].bars.getOriginalDataset()
+    assert list(ys) == [len(r.emitted) for r in turn.rounds]
+    assert list(xs) == [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5]
+
+
+def test_stack_ends_at_the_total(panel, selection, qtbot):
+    """The top of the stack is the time of the round."""
+    turn = fake_turn(1, rounds=6)
+    selection.show_turn(turn)
+    settle(panel, qtbot, 6)
+    _, tops = panel.charts["time"].parts["host"].getOriginalDataset()
+    assert list(tops) == pytest.approx([r.timings.total for r in turn.rounds])
+
+
+def test_click_and_hover_are_linked(panel, selection, qtbot):
+    """A point selects its round everywhere, and the round selected elsewhere is marked here."""
+    selection.show_turn(fake_turn(1, rounds=20))
+    settle(panel, qtbot, 20)
+    chart = panel.charts["speed"]
+    chart._mouse_moved(place(chart, 7.3, 1.0))
+    assert selection.hovered == (6, -1)
+    assert "round 7" in chart.value.text()
+    chart.clicked(7.3)
+    assert (selection.round_index, selection.live) == (6, False)
+    selection.go(11)
+    for name in ("acceptance", "speed", "time"):
+        assert panel.charts[name].current.getRegion() == (11.5, 12.5)
+    chart._mouse_moved(QPointF(-50, -50))
+    assert selection.hovered == (-1, -1)
+    assert chart.value.text() == ""
+
+
+def test_real_click_goes_to_the_round(panel, selection, qtbot):
+    """The event path of pyqtgraph, not only our method."""
+    selection.show_turn(fake_turn(1, rounds=20))
+    settle(panel, qtbot, 20)
+    chart = panel.charts["acceptance"]
+    qtbot.mouseClick(
+        chart.plot.viewport(), Qt.MouseButton.LeftButton, pos=chart.plot.mapFromScene(place(chart, 4, 0.5))
+    )
+    qtbot.waitUntil(lambda: selection.round_index == 3)
+
+
+def test_plain_line_is_shown_or_its_absence_explained(panel, selection, qtbot):
+    """An estimated line would be a lie; a missing one needs a reason."""
+    selection.show_turn(fake_turn(1))
+    settle(panel, qtbot, 20)
+    speed = panel.charts["speed"]
+    assert speed.plain.isVisible() is False
+    panel.set_plain(8.0)
+    assert speed.plain.isVisible()
+    assert speed.plain.value() == pytest.approx(125)
+    assert "× plain" in speed.value_at(3)
+    panel.set_plain(None, "no model is loaded")
+    assert not speed.plain.isVisible()
+    assert "no model is loaded" in speed.plot.toolTip()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_csv_holds_what_is_shown(panel, selection, qtbot, tmp_path, name):
+    """Numbers leave the program as numbers."""
+    turn = fake_turn(1, rounds=9)
+    selection.show_turn(turn)
+    path = tmp_path / "chart.csv"
+    panel.export(name, path)
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+    if name == "acceptance":
+        assert [int(r["emitted_tokens"]) for r in rows] == [len(r.emitted) for r in turn.rounds]
+    elif name == "time":
+        assert [float(r["total_ms"]) for r in rows] == pytest.approx([r.timings.total for r in turn.rounds], abs=1e-3)
+    elif name == "depth":
+        assert {int(r["depth"]): int(r["rounds_reached"]) for r in rows} == turn.stats().reached_by_depth
+    elif name == "rank":
+        assert sum(int(r["accepted_tokens"]) for r in rows) == sum(turn.stats().accepted_by_rank.values())
+    else:
+        assert len(rows) == 9
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_png_is_a_picture(panel, selection, tmp_path, name):
+    """Twice the size of the screen, and not empty."""
+    selection.show_turn(fake_turn(1))
+    path = tmp_path / "chart.png"
+    panel.export(name, path)
+    image = QImage(str(path))
+    assert image.width() == 2 * panel.charts[name].width()
+    colors = {image.pixelColor(x, y).name() for x in range(0, image.width(), 7) for y in range(0, image.height(), 7)}
+    assert len(colors) > 3
+
+
+def test_unwritable_export_raises(panel, tmp_path):
+    """The window turns it into a sentence."""
+    with pytest.raises(OSError, match=r"cannot be written|No such file"):
+        panel.export("speed", tmp_path / "missing" / "x.png")
+
+
+def test_theme_reaches_the_plots(panel, selection, qtbot):
+    """pyqtgraph ignores the palette."""
+    selection.show_turn(fake_turn(1))
+    settle(panel, qtbot, 20)
+    for mode in ("dark", "light"):
+        theme().set_mode(mode)
+        for chart in panel.charts.values():
+            assert chart.plot.backgroundBrush().color() == theme().color("surface")
+            assert chart.item.getAxis("left").textPen().color() == theme().color("muted")
+
+
+def test_axes_have_units(panel):
+    """A number without a unit is a riddle."""
+    labels = {
+        n: (c.item.getAxis("left").labelText, c.item.getAxis("bottom").labelText.split(" &nbsp;")[0])
+        for n, c in panel.charts.items()
+    }
+    assert labels == {
+        "acceptance": ("tokens", "round"),
+        "speed": ("tokens / s", "round"),
+        "time": ("ms", "round"),
+        "depth": ("% of reached", "depth in the tree"),
+        "rank": ("% of accepted", "rank among siblings"),
+    }
+
+
+def test_redraws_are_limited(panel, selection, qtbot):
+    """Streaming 75 rounds a second must not redraw 75 times a second."""
+    turn = long_turn(fake_turn(1), 60)
+    growing = Turn(start=turn.start, prefill=turn.prefill)
+    drawn = []
+    panel.charts["speed"].draw = lambda: drawn.append(1)
+    selection.show_turn(growing)
+    began = time.perf_counter()
+    for shown in turn.rounds:
+        growing.add(shown)
+        selection.refresh()
+        qtbot.wait(5)
+    settle(panel, qtbot, 60)
+    assert len(drawn) <= (time.perf_counter() - began) * 10 + 2
+
+
+def test_long_turn_redraws_quickly(panel, selection, qtbot):
+    """500 rounds, all five charts, well under a frame of ten a second."""
+    selection.show_turn(long_turn(fake_turn(1), 500))
+    settle(panel, qtbot, 500)
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        panel._redraw()
+        panel.repaint()
+        times.append(time.perf_counter() - began)
+    assert sorted(times)[0] < 0.05
+
+
+def test_choice_of_charts(panel, qtbot):
+    """What is hidden takes no room; nothing shown is not possible at the start."""
+    with qtbot.waitSignal(panel.shown_changed):
+        qtbot.mouseClick(panel.buttons["rank"], Qt.MouseButton.LeftButton)
+    assert panel.shown == ["acceptance", "speed", "time", "depth"]
+    panel.set_shown(["nonsense"])
+    assert panel.shown == list(AT_FIRST)
+
+
+def test_zoom_is_kept_until_fit(panel, selection, qtbot):
+    """New rounds must not throw away where the user is looking."""
+    turn = long_turn(fake_turn(1), 60)
+    selection.show_turn(turn)
+    settle(panel, qtbot, 60)
+    chart = panel.charts["time"]
+    chart.view.setXRange(10, 20, padding=0)
+    chart._user_moved()
+    panel._redraw()
+    assert chart.view.viewRange()[0] == pytest.approx([10, 20])
+    assert not chart.fit_button.isHidden()
+    chart.fit()
+    assert chart.view.viewRange()[0] == pytest.approx([0.5, 60.5])
+
+
+def test_names_for_screen_readers(panel, selection, qtbot):
+    """A plot is a picture: it needs words."""
+    selection.show_turn(fake_turn(1))
+    settle(panel, qtbot, 20)
+    for chart in panel.charts.values():
+        assert chart.plot.accessibleName()
+        assert any(c.isdigit() for c in chart.plot.accessibleDescription())
+    assert all(b.text() for b in panel.findChildren(QToolButton))
