@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.chat.findable import Findable
 from app.chat.highlight import colour, language_name
 from app.chat.look import small_button
 from app.theme import GAP, GAP_SMALL, RADIUS, theme
@@ -23,7 +24,7 @@ COPIED_MS = 1500
 TAB = 4  # columns
 
 
-class CodeView(QPlainTextEdit):
+class CodeView(Findable, QPlainTextEdit):
     """Code as tall as it is, scrolling sideways only."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -77,15 +78,18 @@ class CodeView(QPlainTextEdit):
             self.setFixedHeight(height)
 
     def resizeEvent(self, event: object) -> None:
+        """Lay out for the new width."""
         super().resizeEvent(event)  # type: ignore[arg-type]
         self._fit()
 
     def changeEvent(self, event: QEvent) -> None:
+        """Measure again when the font changed."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self.measure()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
+        """Leave vertical scrolling to the conversation."""
         sideways = abs(event.angleDelta().x()) > abs(event.angleDelta().y())
         if sideways or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             super().wheelEvent(event)
@@ -93,6 +97,7 @@ class CodeView(QPlainTextEdit):
             event.ignore()
 
     def minimumSizeHint(self) -> QSize:
+        """Narrow is fine."""
         return QSize(40, 20)
 
 
@@ -175,6 +180,7 @@ class CodeBlock(QFrame):
         self.view.setPalette(palette)
         if self._coloured:
             colour(self.view.document(), self.language)
+        self.view.mark_again()
         self.view.measure()
 
     def _name(self, language: str) -> None:

@@ -28,9 +28,11 @@ class DropInput(TextInput):
     dropped = Signal(list)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        """Files and text."""
         return source.hasUrls() or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
+        """Announce files, insert text without its format."""
         files = [url.toLocalFile() for url in source.urls() if url.isLocalFile()]
         if files:
             self.dropped.emit(files)

@@ -21,9 +21,11 @@ class Bar(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
+        """The present height."""
         return QSize(90, 8)
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)

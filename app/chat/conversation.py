@@ -155,6 +155,10 @@ class ConversationView(QWidget):
         if self._provenance:
             self._show_tokens(message.id)
 
+    def forget(self, message: int) -> None:
+        """A running reply of another chat is complete."""
+        self._live.pop(message, None)
+
     def live_text(self, message: int) -> str | None:
         """The text so far of a running reply, or None."""
         return self._live.get(message)
@@ -422,18 +426,18 @@ class ConversationView(QWidget):
             self._scroll_to_hit(view)
 
     def _mark(self, view: MessageView) -> None:
-        """Mark the hits in a message's widgets; hits inside Markdown marks or code are counted, not painted."""
+        """Mark the hits in a message's widgets; hits inside Markdown marks are counted, not painted."""
         words = self.find_bar.field.text().strip() if self._hits else ""
         current = self._hits[self._hit] if 0 <= self._hit < len(self._hits) else (-1, -1)
         number = 0
-        for block in view.text_blocks():
+        for block in view.texts():
             found = block.find_all(words) if words else []
             at = current[1] - number if current[0] == view.message.id else -1
             block.mark_found(found, at)
             number += len(found)
 
     def _scroll_to_hit(self, view: MessageView) -> None:
-        for block in view.text_blocks():
+        for block in view.texts():
             y = block.found_top()
             if y is not None:
                 top = block.mapTo(view, QPoint(0, y)).y()
@@ -460,10 +464,12 @@ class ConversationView(QWidget):
         self.flow.remeasure()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        """Lay out for the new width."""
         super().resizeEvent(event)
         self._place_pill()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Keep what lies over the column in place."""
         if watched is self.flow and event.type() == QEvent.Type.Resize:
             margin = 4 * GAP
             self._empty.setGeometry(self.flow.rect().adjusted(margin, margin, -margin, -margin))

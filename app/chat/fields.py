@@ -76,9 +76,11 @@ class WholeField(Field):
         self.box.valueChanged.connect(self.edited)
 
     def value(self) -> int:
+        """See `Field`."""
         return self.box.value()
 
     def set_value(self, value: Any) -> None:
+        """See `Field`."""
         self.box.setValue(int(value))
 
 
@@ -95,9 +97,11 @@ class DecimalField(Field):
         self.box.valueChanged.connect(self.edited)
 
     def value(self) -> float:
+        """See `Field`."""
         return round(self.box.value(), 3)
 
     def set_value(self, value: Any) -> None:
+        """See `Field`."""
         self.box.setValue(float(value))
 
 
@@ -125,13 +129,16 @@ class SeedField(Field):
         self.line.textChanged.connect(self.edited)
 
     def value(self) -> int:
+        """See `Field`."""
         text = self.line.text()
         return int(text) if text else int(self.default or 0)
 
     def set_value(self, value: Any) -> None:
+        """See `Field`."""
         self.line.setText(str(int(value)))
 
     def text_of(self, value: Any) -> str:
+        """See `Field`."""
         return str(value)
 
 
@@ -146,12 +153,15 @@ class StopField(Field):
         self.edit.textChanged.connect(self.edited)
 
     def value(self) -> list[str]:
+        """See `Field`."""
         return [unescape(line) for line in self.edit.toPlainText().split("\n") if line]
 
     def set_value(self, value: Any) -> None:
+        """See `Field`."""
         self.edit.setPlainText("\n".join(escape(item) for item in value))
 
     def text_of(self, value: Any) -> str:
+        """See `Field`."""
         return ", ".join(map(escape, value)) or "none"
 
 

@@ -69,6 +69,7 @@ class FindBar(QFrame):
         self.count.setStyleSheet(f"color: {theme().color('muted' if total or not words else 'danger').name()};")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keys of this widget."""
         if event.key() == Qt.Key.Key_Escape:
             self.close_bar()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):

@@ -255,6 +255,7 @@ class Flow(QScrollArea):
             self.following_changed.emit(following)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """An item whose content changed is measured again."""
         if event.type() == QEvent.Type.LayoutRequest and not self._placing:
             item = next((item for item in self.items if item.widget is watched), None)
             if item is not None:
@@ -263,19 +264,23 @@ class Flow(QScrollArea):
         return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        """Lay out for the new width."""
         super().resizeEvent(event)
         self.place()
 
     def showEvent(self, event: QEvent) -> None:
+        """Place what was waiting to be visible."""
         super().showEvent(event)  # type: ignore[arg-type]
         self.place()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
+        """Turning up stops following the end, at once."""
         if event.angleDelta().y() > 0 and self.verticalScrollBar().maximum() > 0:
             self._set_following(False)
         super().wheelEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keys of this widget."""
         bar = self.verticalScrollBar()
         if event.key() == Qt.Key.Key_End:
             self.show_end()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextCursor, QTextDocument
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.style import Style
 from pygments.styles import get_style_by_name
 from pygments.token import Token, _TokenType
 from pygments.util import ClassNotFound
+from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextCursor, QTextDocument
 
 from app.theme import contrast, theme
 

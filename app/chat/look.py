@@ -24,5 +24,6 @@ def main_button(colors: Theme) -> str:
         f"QPushButton {{ background: {colors.color('accent').name()}; color: {colors.color('on_accent').name()};"
         f" border: 2px solid transparent; border-radius: {RADIUS}px; padding: 5px 16px; font-weight: bold; }}"
         f"QPushButton:focus {{ border-color: {colors.color('text').name()}; }}"
-        f"QPushButton:disabled {{ background: {colors.color('raised').name()}; color: {colors.color('muted').name()}; }}"
+        f"QPushButton:disabled {{ background: {colors.color('raised').name()};"
+        f" color: {colors.color('muted').name()}; }}"
     )

@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 SCHEMES = ("http", "https", "mailto")
+BLANK = re.compile(r"(?:[ \t]*\n)+")
 OPENER = re.compile(r"^ {0,3}(`{3,}(?=[^`]*$)|~{3,})\s*(.*?)\s*$")
 
 
@@ -75,14 +76,16 @@ class Splitter:
     def feed(self, text: str) -> str:
         """Add text; return the source that is now finished ("" mostly)."""
         self.tail += text
-        if "\n" not in text or self._inside_code():
-            return ""
-        whole = self.tail[: self.tail.rfind("\n") + 1]
-        starts = [t.map[0] for t in _STRUCTURE.parse(whole) if t.level == 0 and t.nesting >= 0 and t.map]
-        if len(starts) < 2:
-            return ""
-        cut = sum(len(line) + 1 for line in whole.split("\n")[: starts[-1]])
-        finished, self.tail, self._checked = self.tail[:cut], self.tail[cut:], 0
+        finished = ""
+        while "\n" in text:
+            blank = BLANK.match(self.tail)
+            opener = OPENER.match(self.tail.partition("\n")[0])
+            cut = blank.end() if blank else self._code_end(opener) if opener else self._block_end()
+            if not cut:
+                break
+            finished += self.tail[:cut]
+            text = self.tail = self.tail[cut:]
+            self._checked = 0
         return finished
 
     def code(self) -> tuple[str, str] | None:
@@ -98,15 +101,20 @@ class Splitter:
         ended = _closing(fence).search(shown)
         return language_of(opener[2]), shown[: ended.start()] if ended else shown
 
-    def _inside_code(self) -> bool:
-        """Whether the tail is a code block without its closing line; looks only at what is new."""
-        opener = OPENER.match(self.tail.partition("\n")[0])
-        if opener is None:
-            return False
-        if _closing(opener[1]).search(self.tail, max(self._checked, len(opener[0]))):
-            return False
-        self._checked = self.tail.rfind("\n", 0, len(self.tail) - 1)
-        return True
+    def _code_end(self, opener: re.Match[str]) -> int:
+        """Where the open code block is closed, 0 when it is not; looks only at what is new."""
+        closing = _closing(opener[1]).search(self.tail, max(self._checked, len(opener[0])))
+        if closing:
+            end = self.tail.find("\n", closing.end())
+            return end + 1
+        self._checked = max(0, self.tail.rfind("\n", 0, len(self.tail) - 1))
+        return 0
+
+    def _block_end(self) -> int:
+        """Where the last top-level block begins, when there is one before it; else 0."""
+        whole = self.tail[: self.tail.rfind("\n") + 1]
+        starts = [t.map[0] for t in _STRUCTURE.parse(whole) if t.level == 0 and t.nesting >= 0 and t.map]
+        return sum(len(line) + 1 for line in whole.split("\n")[: starts[-1]]) if len(starts) > 1 else 0
 
 
 def _closing(fence: str) -> re.Pattern[str]:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.chat.body import MarkdownBody
+from app.chat.code_block import CodeView
 from app.chat.edit_box import EditBox
 from app.chat.look import small_button
 from app.chat.provenance import Provenance
@@ -131,13 +132,13 @@ class MessageView(QFrame):
         self._legend.setText(f"{summary(provenance)} · shown as plain text")
         self._legend.show()
 
-    def text_blocks(self) -> list[TextBlock]:
-        """Widgets in which words can be marked."""
+    def texts(self) -> list[TextBlock | CodeView]:
+        """Widgets in which words can be marked, from top to bottom."""
         if self.tokens is not None:
             return [self.tokens]
         if isinstance(self.body, TextBlock):
             return [self.body]
-        return [b for b in self.body.blocks() if isinstance(b, TextBlock)]
+        return [b if isinstance(b, TextBlock) else b.view for b in self.body.blocks()]
 
     def edit(self) -> None:
         """Open the editor of a prompt."""
@@ -193,12 +194,15 @@ class MessageView(QFrame):
         return [self, *inside]
 
     def heightForWidth(self, width: int) -> int:
+        """Height of the content at a width."""
         return self._layout.totalHeightForWidth(width)
 
     def hasHeightForWidth(self) -> bool:
+        """Height depends on width."""
         return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keys of this widget."""
         actions = {
             Qt.Key.Key_Left: lambda: self._step(-1),
             Qt.Key.Key_Right: lambda: self._step(1),

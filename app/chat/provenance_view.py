@@ -94,11 +94,13 @@ class ProvenanceView(TextBlock):
         return self.provenance.at(self._character(position)) if position >= 0 else None
 
     def restyle(self) -> None:
+        """Take the theme's colours and size."""
         super().restyle()
         self._widen()
         self._relight()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Say which token is under the mouse."""
         super().mouseMoveEvent(event)
         span = self.span_at(event.position().toPoint())
         if span == self._over:
@@ -113,10 +115,12 @@ class ProvenanceView(TextBlock):
         QToolTip.showText(event.globalPosition().toPoint(), card(self.provenance, span), self.viewport())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Remember where a click began."""
         super().mousePressEvent(event)
         self._pressed = event.position().toPoint()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """A click without a drag chooses a token."""
         super().mouseReleaseEvent(event)
         point = event.position().toPoint()
         moved = (point - self._pressed).manhattanLength() > 3
@@ -128,12 +132,14 @@ class ProvenanceView(TextBlock):
             self.clicked.emit(place.round, place.node)
 
     def viewportEvent(self, event: QEvent) -> bool:
+        """Notice that the mouse has left."""
         if event.type() == QEvent.Type.Leave and self._over is not None:
             self._over = None
             self.hovered.emit(-1, -1)
         return super().viewportEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw."""
         super().paintEvent(event)
         if self.provenance is None:
             return

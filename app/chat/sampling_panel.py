@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QDoubleSpinBox,
     QGridLayout,
+    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPlainTextEdit,
@@ -73,7 +74,9 @@ class SamplingPanel(QWidget):
         outer.setContentsMargins(GAP, GAP, GAP, GAP)
         outer.setSpacing(GAP_SMALL)
         label = QLabel("System prompt")
-        outer.addWidget(label)
+        head = QHBoxLayout()
+        head.addWidget(label, 1)
+        outer.addLayout(head)
         self.prompt = QPlainTextEdit()
         self.prompt.setTabChangesFocus(True)
         self.prompt.setPlaceholderText("None: the model's own template decides.")
@@ -91,7 +94,7 @@ class SamplingPanel(QWidget):
         self._grid.setHorizontalSpacing(GAP)
         self._grid.setVerticalSpacing(GAP_SMALL)
         self._grid.setColumnStretch(1, 1)
-        self._grid.addWidget(self.prompt_reset, 0, 2)
+        head.addWidget(self.prompt_reset)
         outer.addLayout(self._grid)
         self.fields: dict[str, Field] = {}
         for row, name in enumerate(LABELS, 1):
@@ -180,13 +183,13 @@ class SamplingPanel(QWidget):
         return list(value) if name == "stop" else value
 
     def _edited(self) -> None:
-        self._show()
         if not self._loading:
+            self._show()
             self._timer.start()
 
     def _prompt_edited(self) -> None:
-        self._show()
         if not self._loading:
+            self._show()
             self._prompt_timer.start()
 
     def _send_prompt(self) -> None:

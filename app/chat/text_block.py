@@ -19,17 +19,16 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QTextEdit, QWidget
 
 from app.chat import links
+from app.chat.findable import Findable
 from app.theme import theme
 
 
-class TextBlock(QTextBrowser):
+class TextBlock(Findable, QTextBrowser):
     """HTML made by `app.chat.markdown`, or plain text; grows as text is appended."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._html: str | None = None
-        self._found: list[tuple[int, int]] = []
-        self._current = -1
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -73,56 +72,25 @@ class TextBlock(QTextBrowser):
         """Take the theme's colours and size."""
         if self._html is not None:
             self.set_html(self._html)
-        self.mark_found(self._found, self._current)
+        self.mark_again()
         self.updateGeometry()
 
-    def mark_found(self, ranges: list[tuple[int, int]], current: int = -1) -> None:
-        """Mark search hits, by document position and length; `current` is the one being looked at."""
-        self._found, self._current = ranges, current
-        self.setExtraSelections(
-            [self.selection(at, at + n, "accent" if i == current else "highlight") for i, (at, n) in enumerate(ranges)]
-        )
-
-    def selection(self, start: int, end: int, role: str) -> QTextEdit.ExtraSelection:
-        """A stretch of text over the colour of a role."""
-        made = QTextEdit.ExtraSelection()
-        made.cursor = QTextCursor(self.document())  # type: ignore[attr-defined]
-        made.cursor.setPosition(start)  # type: ignore[attr-defined]
-        made.cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)  # type: ignore[attr-defined]
-        made.format = QTextCharFormat()  # type: ignore[attr-defined]
-        made.format.setBackground(theme().color(role))  # type: ignore[attr-defined]
-        made.format.setForeground(theme().color("on_accent" if role == "accent" else "on_highlight"))  # type: ignore[attr-defined]
-        return made
-
-    def find_all(self, words: str) -> list[tuple[int, int]]:
-        """Position and length of every occurrence, upper and lower case alike."""
-        found = []
-        cursor = self.document().find(words, 0)
-        while not cursor.isNull():
-            found.append((cursor.selectionStart(), cursor.selectionEnd() - cursor.selectionStart()))
-            cursor = self.document().find(words, cursor)
-        return found
-
-    def found_top(self) -> int | None:
-        """Where the hit being looked at is, in pixels from the top; None when it is not here."""
-        if not 0 <= self._current < len(self._found):
-            return None
-        cursor = QTextCursor(self.document())
-        cursor.setPosition(self._found[self._current][0])
-        return self.cursorRect(cursor).top()
-
     def heightForWidth(self, width: int) -> int:
+        """Height of the content at a width."""
         if self.lineWrapColumnOrWidth() != width:
             self.setLineWrapColumnOrWidth(width)
         return math.ceil(self.document().size().height())
 
     def hasHeightForWidth(self) -> bool:
+        """Height depends on width."""
         return True
 
     def sizeHint(self) -> QSize:
+        """The present height."""
         return QSize(200, math.ceil(self.document().size().height()))
 
     def minimumSizeHint(self) -> QSize:
+        """Narrow is fine."""
         return QSize(40, 0)
 
     def loadResource(self, kind: int, name: QUrl) -> object:
@@ -130,26 +98,32 @@ class TextBlock(QTextBrowser):
         return None
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        """Lay out for the new width."""
         self.heightForWidth(self.width())
         super().resizeEvent(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
+        """Leave vertical scrolling to the conversation."""
         event.ignore()
 
     def changeEvent(self, event: QEvent) -> None:
+        """Measure again when the font changed."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self.updateGeometry()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show the focus."""
         super().focusInEvent(event)
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Hide the focus."""
         super().focusOutEvent(event)
         self.viewport().update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw."""
         super().paintEvent(event)
         if self.hasFocus() and self.focusPolicy() == Qt.FocusPolicy.StrongFocus:
             painter = QPainter(self.viewport())

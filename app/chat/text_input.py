@@ -1,4 +1,4 @@
-"""A multi-line field that grows with its text. Enter sends, Shift+Enter breaks the line, an input method comes first."""
+"""A multi-line field that grows with its text. Enter sends, Shift+Enter breaks the line; an input method goes first."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ class TextInput(QPlainTextEdit):
         self.fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keys of this widget."""
         if self._composing:
             super().keyPressEvent(event)
             return
@@ -72,13 +73,16 @@ class TextInput(QPlainTextEdit):
         super().keyPressEvent(event)
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        """Note whether a word is being composed."""
         self._composing = bool(event.preeditString())
         super().inputMethodEvent(event)
 
     def focusOutEvent(self, event: object) -> None:
+        """Composing ends with the focus."""
         self._composing = False
         super().focusOutEvent(event)  # type: ignore[arg-type]
 
     def resizeEvent(self, event: object) -> None:
+        """Lay out for the new width."""
         super().resizeEvent(event)  # type: ignore[arg-type]
         self.fit()

@@ -1,0 +1,57 @@
+"""Conversations to and from files, with the dialogs. Says in one sentence what went wrong."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.chat.sampling_panel import check_sampling
+from app.store import Chat, Store, StoreError
+from app.store.exchange import to_json, to_markdown, write_file
+from app.store.importing import import_file
+
+KINDS = {"md": "Markdown (*.md)", "json": "Eyrie conversation (*.json)"}
+
+
+def file_name(title: str, kind: str) -> str:
+    """A name for the file that every system takes."""
+    words = re.sub(r'[\x00-\x1f<>:"/\\|?*]+', " ", title).strip(" .…")
+    return f"{' '.join(words.split())[:80] or 'chat'}.{kind}"
+
+
+def export_chat(store: Store, chat: int, path: Path) -> Path:
+    """Write a chat as Markdown or JSON, by the extension, which is added when missing. Raises `StoreError`."""
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in KINDS:
+        path, kind = path.with_name(path.name + ".md"), "md"
+    write_file(path, to_json(store, chat) if kind == "json" else to_markdown(store, chat))
+    return path
+
+
+def ask_export(parent: QWidget, store: Store, chat: int, kind: str, folder: Path | None = None) -> Path | None:
+    """Ask where to, and write; None when the user cancelled. Raises `StoreError`."""
+    name = str((folder or Path.home()) / file_name(store.chats.get(chat).name, kind))
+    chosen, _ = QFileDialog.getSaveFileName(parent, "Export the conversation", name, KINDS[kind])
+    if not chosen:
+        return None
+    path = Path(chosen)
+    return export_chat(
+        store, chat, path if path.suffix.lower() == f".{kind}" else path.with_name(f"{path.name}.{kind}")
+    )
+
+
+def import_chat(store: Store, path: Path) -> Chat:
+    """Add the conversation of a JSON export. Raises `StoreError`."""
+    if path.suffix.lower() == ".md":
+        raise StoreError(f"{path.name} is Markdown, which cannot be imported: export the conversation as JSON.")
+    return import_file(store, path, check_sampling)
+
+
+def ask_import(parent: QWidget, store: Store, folder: Path | None = None) -> Chat | None:
+    """Ask for a file and import it; None when the user cancelled. Raises `StoreError`."""
+    chosen, _ = QFileDialog.getOpenFileName(
+        parent, "Import a conversation", str(folder or Path.home()), f"{KINDS['json']};;All files (*)"
+    )
+    return import_chat(store, Path(chosen)) if chosen else None
