@@ -48,7 +48,7 @@ def downloads_folder() -> Path:
 def exclusive(progress: steps.ProgressCallback, cancel: threading.Event | None) -> Iterator[None]:
     """Be the only process that writes the cache; waits for another one, removes what a killed one left.
 
-    Raises `Cancelled` while waiting, and `ModelFolderError` where the cache cannot be written.
+    Raises `Cancelled` while waiting, and `ModelFolderError` where the cache cannot be used.
     """
     try:
         models_folder().mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def explain(error: OSError) -> NoReturn:
         what = "The disk of the cache folder is full: free some space, or set EYRIE_CACHE to a folder on another disk."
     else:
         where = error.filename or cache_folder()
-        what = f"{where} cannot be written ({error.strerror or error}): check it, or set EYRIE_CACHE to another folder."
+        what = f"{where} cannot be used ({error.strerror or error}): check it, or set EYRIE_CACHE to another folder."
     raise ModelFolderError(what) from None
 
 
