@@ -14,6 +14,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 
 from app.engine_api import EngineLoader, ModelInfo, real_engine
+from app.jobs import Calibrate, Count, Generate, Job, Load, Recorder, Run, Start
 from app.record_queue import RecordQueue
 from app.reports import (
     Answered,
@@ -28,7 +29,7 @@ from app.reports import (
     TurnEvent,
     Warned,
 )
-from app.worker import Calibrate, Count, EngineWorker, Generate, Job, Load, Run, Start
+from app.worker import EngineWorker
 from engine import EngineConfig, Event, SamplingConfig
 
 BUSY_MS, IDLE_MS = 33, 150  # how often the queue is emptied
@@ -106,12 +107,14 @@ class EngineLink(QObject):
         sampling: SamplingConfig,
         *,
         prefix: str = "",
-        record: Callable[[Event], None] | None = None,
+        recorder: Recorder | None = None,
     ) -> int:
-        """Run a turn. `record` gets every event in the engine's thread, before the window does."""
+        """Run a turn. `recorder` gets every event in the engine's thread, before the window does."""
         number = next(self._numbers)
         return self._post(
-            Generate(number, "generating", messages=tuple(messages), sampling=sampling, prefix=prefix, record=record)
+            Generate(
+                number, "generating", messages=tuple(messages), sampling=sampling, prefix=prefix, recorder=recorder
+            )
         )
 
     def count(self, messages: Sequence[Mapping[str, str]], key: Any) -> None:

@@ -17,6 +17,7 @@ class EngineReady:
 
     strategies: Mapping[str, str]
     models: tuple[Path, ...]  # model folders that are there
+    catalog: tuple[Any, ...] = ()  # models that can be fetched: .name, .wheel_size in bytes, .licence, .origin
 
 
 @dataclass(frozen=True, slots=True)

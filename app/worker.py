@@ -8,14 +8,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from app.engine_api import EngineApi, EngineLoader, LoadedModel, ModelInfo, Session
+from app.jobs import Calibrate, Count, Generate, Job, Load, Recorder, Run, Start
 from app.log import unexpected
 from app.record_queue import RecordQueue
 from app.reports import (
@@ -42,62 +42,9 @@ from engine import (
     Progress,
     ProgressCallback,
     Round,
-    SamplingConfig,
 )
 
 PROGRESS_SECONDS = 0.08  # between two progress reports of one step
-
-
-@dataclass(eq=False, slots=True)
-class Job:
-    """One thing to do. `cancel` may be set from any thread."""
-
-    number: int
-    doing: str  # completes "while …" in an error message
-    cancel: threading.Event = field(default_factory=threading.Event)
-
-
-@dataclass(eq=False, slots=True)
-class Start(Job):
-    """Import the engine."""
-
-
-@dataclass(eq=False, slots=True)
-class Load(Job):
-    """Load a model; fetch and convert the named one first when `folder` is None."""
-
-    folder: Path | None = None
-    name: str | None = None
-
-
-@dataclass(eq=False, slots=True)
-class Generate(Job):
-    """Run one turn. `record` is called here, in the engine's thread, with every event before the window hears of it."""
-
-    messages: Sequence[Mapping[str, str]] = ()
-    sampling: SamplingConfig = field(default_factory=SamplingConfig)
-    prefix: str = ""
-    record: Callable[[Event], None] | None = None
-
-
-@dataclass(eq=False, slots=True)
-class Calibrate(Job):
-    """Measure a pass of plain decoding."""
-
-
-@dataclass(eq=False, slots=True)
-class Count(Job):
-    """Count the tokens of a prompt. Only the newest request is answered."""
-
-    messages: Sequence[Mapping[str, str]] = ()
-    key: Any = None
-
-
-@dataclass(eq=False, slots=True)
-class Run(Job):
-    """Call something short here, between two rounds if a turn runs: every write to the store goes this way."""
-
-    call: Callable[[], Any] = field(default=lambda: None)
 
 
 class EngineWorker(QObject):
@@ -204,29 +151,38 @@ class EngineWorker(QObject):
 
     def _attempt(self, job: Job, perform: Callable[[Any], None]) -> None:
         """Do a job; whatever happens becomes a report, and `Done` follows."""
+        failure: Failed | None = None
         try:
             if job.cancel.is_set():
                 raise Cancelled("Stopped.")
             perform(job)
         except Cancelled as error:
-            self._reports.put(Failed(job.number, str(error), cancelled=True))
+            failure = Failed(job.number, str(error), cancelled=True)
         except (EyrieError, StoreError) as error:
-            self._reports.put(Failed(job.number, str(error)))
+            failure = Failed(job.number, str(error))
         except Exception as error:
-            self._reports.put(Failed(job.number, *unexpected(error, job.doing)))
+            failure = Failed(job.number, *unexpected(error, job.doing))
+        if isinstance(job, Generate):
+            self._record(job, lambda recorder: recorder.close(failure.sentence if failure else ""))
+        if failure is not None:
+            self._reports.put(failure)
         self._reports.put(Done(job.number))
 
     def _perform(self, job: Job) -> None:
         match job:
             case Start():
                 self._engine = self._load_engine()
-                self._reports.put(EngineReady(self._engine.strategies(), tuple(self._engine.installed_models())))
+                self._reports.put(self._engine_ready(self._engine))
             case Load():
                 self._load(job)
             case Generate():
                 self._generate(job)
             case Calibrate():
                 self._calibrate()
+
+    def _engine_ready(self, engine: EngineApi) -> EngineReady:
+        catalog = tuple(getattr(engine, "CATALOG", ()))
+        return EngineReady(engine.strategies(), tuple(engine.installed_models()), catalog)
 
     def _serve_quick(self) -> None:
         while True:
@@ -298,7 +254,7 @@ class EngineWorker(QObject):
         events = session.generate(job.messages, job.sampling, prefix=job.prefix)
         try:
             for event in events:
-                self._record(job, event)
+                self._record(job, partial(_add, event))
                 self._reports.put(TurnEvent(job.number, event))
                 self._serve_quick()
                 if isinstance(event, Round):
@@ -312,18 +268,18 @@ class EngineWorker(QObject):
             if close is not None:
                 close()
 
-    def _record(self, job: Generate, event: Event) -> None:
-        """Have the event kept; if that fails the turn goes on, unkept, and the window hears of it once."""
-        if job.record is None:
+    def _record(self, job: Generate, call: Callable[[Recorder], None]) -> None:
+        """Have the turn kept; if that fails the turn goes on, unkept, and the window hears of it once."""
+        if job.recorder is None:
             return
         try:
-            job.record(event)
+            call(job.recorder)
         except (EyrieError, StoreError) as error:
             self._reports.put(Warned(job.number, str(error)))
-            job.record = None
+            job.recorder = None
         except Exception as error:
             self._reports.put(Warned(job.number, *unexpected(error, "saving the reply")))
-            job.record = None
+            job.recorder = None
 
     def _wait_for_step(self, job: Generate, session: Session) -> None:
         """Hold the engine until a step is granted, stepping ends, or the turn is stopped."""
@@ -341,3 +297,7 @@ class EngineWorker(QObject):
             self._reports.put(Calibrated(None, "this engine does not measure it"))
         else:
             self._reports.put(Calibrated(float(measure(self._model))))
+
+
+def _add(event: Event, recorder: Recorder) -> None:
+    recorder.add(event)

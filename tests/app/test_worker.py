@@ -20,6 +20,26 @@ from tests.fake_turn import fake_turn
 HELLO = [{"role": "user", "content": "Tell me a story"}]
 
 
+class Recorder:
+    """Keeps what it hears, and where it hears it; may fail."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.heard: list = []
+        self.threads: set[int] = set()
+        self.closed: list[str] = []
+        self.error = error
+
+    def add(self, event):
+        self.threads.add(threading.get_ident())
+        if self.error:
+            raise self.error
+        self.heard.append(event)
+
+    def close(self, error):
+        self.threads.add(threading.get_ident())
+        self.closed.append(error)
+
+
 class Ear(QObject):
     """Hears everything, and in which thread."""
 
@@ -173,22 +193,28 @@ def test_long_turn_through_a_small_queue_loses_nothing(engine, link, ear, qtbot)
     assert [r.index for r in ear.rounds(job)] == list(range(900))
 
 
-def test_recorder_hears_every_event_first_and_in_the_engine_thread(engine, link, ear, qtbot):
-    """Saving happens in the worker, before the window shows what would be lost."""
-    heard: list[tuple[int, object]] = []
-    job = link.generate(HELLO, SamplingConfig(), record=lambda e: heard.append((threading.get_ident(), e)))
+def test_recorder_hears_every_event_in_the_engine_thread(engine, link, ear, qtbot):
+    """Saving happens in the worker, and a reply is closed once."""
+    recorder = Recorder()
+    job = link.generate(HELLO, SamplingConfig(), recorder=recorder)
     finish(qtbot, ear, job)
-    assert [e for _, e in heard] == ear.events[job]
-    assert {t for t, _ in heard} == engine.threads
+    assert recorder.heard == ear.events[job]
+    assert recorder.threads == engine.threads
+    assert recorder.closed == [""]
 
 
+def test_recorder_is_closed_with_the_reason(engine, link, ear, qtbot):
+    """A failed reply must not look as if it were still running."""
+    engine.generate_error = DownloadError("Broken.")
+    recorder = Recorder()
+    finish(qtbot, ear, link.generate(HELLO, SamplingConfig(), recorder=recorder))
+    assert recorder.closed == ["Broken."]
+
+
+@pytest.mark.logs
 def test_failing_recorder_does_not_end_the_reply(link, ear, qtbot):
     """A full disk must not cost the user the answer on the screen."""
-
-    def fail(event):
-        raise OSError("disk full")
-
-    job = link.generate(HELLO, SamplingConfig(), record=fail)
+    job = link.generate(HELLO, SamplingConfig(), recorder=Recorder(OSError("disk full")))
     finish(qtbot, ear, job)
     assert len(ear.rounds(job)) == 12
     assert len(ear.warnings) == 1
@@ -216,11 +242,13 @@ def test_stop_before_the_turn_began_cancels_it(engine, link, ear, qtbot):
     """Stop right after Send must not be forgotten because the engine had not started."""
     gate = threading.Event()
     link.run(lambda: gate.wait(5))
-    job = link.generate(HELLO, SamplingConfig())
+    recorder = Recorder()
+    job = link.generate(HELLO, SamplingConfig(), recorder=recorder)
     link.stop(job)
     gate.set()
     finish(qtbot, ear, job)
     assert job not in ear.events
+    assert recorder.closed == ["Stopped."]
     assert ear.failures == [(job, "Stopped.", "", True)]
 
 
@@ -307,6 +335,7 @@ def test_foreseen_error_is_its_own_sentence(engine, link, ear, qtbot):
     assert ear.failures == [(job, "The server answered 503: try again later.", "", False)]
 
 
+@pytest.mark.logs
 def test_unforeseen_error_is_one_sentence_and_a_traceback(engine, link, ear, qtbot):
     """No traceback in the user's face, but one for the report."""
     engine.generate_error = ZeroDivisionError("float division")
@@ -385,7 +414,9 @@ def test_shutdown_during_a_turn_is_quick_and_clean(engine, qtbot, stepping):
     link.load("recorded")
     link.set_stepping(stepping)
     link.worker.at_close.append(lambda: saved.append("closed"))
-    job = link.generate(HELLO, SamplingConfig(), record=lambda e: saved.append(type(e)))
+    recorder = Recorder()
+    recorder.close = lambda error: saved.append("recorded")
+    job = link.generate(HELLO, SamplingConfig(), recorder=recorder)
     wanted = Phase if stepping else TurnStart
     qtbot.waitUntil(lambda: wanted in ear.kinds(job), timeout=5000)
     link.run(lambda: saved.append("task"))
@@ -393,7 +424,8 @@ def test_shutdown_during_a_turn_is_quick_and_clean(engine, qtbot, stepping):
     assert link.shut_down()
     assert time.perf_counter() - began < 1
     assert not link.thread_.isRunning()
-    assert saved[-2:] == ["task", "closed"] or saved[-3:] == ["task", TurnEnd, "closed"]
+    assert sorted(saved) == ["closed", "recorded", "task"]
+    assert saved[-1] == "closed"
 
 
 def test_shutdown_while_the_window_is_stuck(engine, qtbot):
