@@ -17,8 +17,8 @@ class Recorder(Protocol):
     def add(self, event: Event) -> None:
         """One more event."""
 
-    def close(self, error: str) -> None:
-        """Nothing follows; `error` says why there was no `TurnEnd`, if there was none. Called in every case."""
+    def close(self, error: str, cancelled: bool) -> None:
+        """Nothing follows. `error` and `cancelled` say why there was no `TurnEnd`, if so. Called in every case."""
 
 
 @dataclass(eq=False, slots=True)

@@ -163,7 +163,8 @@ class EngineWorker(QObject):
         except Exception as error:
             failure = Failed(job.number, *unexpected(error, job.doing))
         if isinstance(job, Generate):
-            self._record(job, lambda recorder: recorder.close(failure.sentence if failure else ""))
+            why = (failure.sentence, failure.cancelled) if failure else ("", False)
+            self._record(job, lambda recorder: recorder.close(*why))
         if failure is not None:
             self._reports.put(failure)
         self._reports.put(Done(job.number))

@@ -35,9 +35,9 @@ class Recorder:
             raise self.error
         self.heard.append(event)
 
-    def close(self, error):
+    def close(self, error, cancelled):
         self.threads.add(threading.get_ident())
-        self.closed.append(error)
+        self.closed.append((error, cancelled))
 
 
 class Ear(QObject):
@@ -200,7 +200,7 @@ def test_recorder_hears_every_event_in_the_engine_thread(engine, link, ear, qtbo
     finish(qtbot, ear, job)
     assert recorder.heard == ear.events[job]
     assert recorder.threads == engine.threads
-    assert recorder.closed == [""]
+    assert recorder.closed == [("", False)]
 
 
 def test_recorder_is_closed_with_the_reason(engine, link, ear, qtbot):
@@ -208,7 +208,7 @@ def test_recorder_is_closed_with_the_reason(engine, link, ear, qtbot):
     engine.generate_error = DownloadError("Broken.")
     recorder = Recorder()
     finish(qtbot, ear, link.generate(HELLO, SamplingConfig(), recorder=recorder))
-    assert recorder.closed == ["Broken."]
+    assert recorder.closed == [("Broken.", False)]
 
 
 @pytest.mark.logs
@@ -248,7 +248,7 @@ def test_stop_before_the_turn_began_cancels_it(engine, link, ear, qtbot):
     gate.set()
     finish(qtbot, ear, job)
     assert job not in ear.events
-    assert recorder.closed == ["Stopped."]
+    assert recorder.closed == [("Stopped.", True)]
     assert ear.failures == [(job, "Stopped.", "", True)]
 
 
@@ -415,7 +415,7 @@ def test_shutdown_during_a_turn_is_quick_and_clean(engine, qtbot, stepping):
     link.set_stepping(stepping)
     link.worker.at_close.append(lambda: saved.append("closed"))
     recorder = Recorder()
-    recorder.close = lambda error: saved.append("recorded")
+    recorder.close = lambda error, cancelled: saved.append("recorded")
     job = link.generate(HELLO, SamplingConfig(), recorder=recorder)
     wanted = Phase if stepping else TurnStart
     qtbot.waitUntil(lambda: wanted in ear.kinds(job), timeout=5000)

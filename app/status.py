@@ -1,0 +1,128 @@
+"""The line at the bottom: what decodes and why, how fast, how well, how full; and how far a long step is."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QWidget
+
+from app.progress_words import amount
+from app.theme import GAP, GAP_LARGE, theme
+from engine import Progress, Turn
+
+TAU_HELP = (
+    "τ, the acceptance length: emitted tokens per round, the target's own (bonus) token included.\n"
+    "1 is plain decoding; each accepted draft token adds to it."
+)
+STRATEGY_WORDS = {"plain": "plain decoding", "eagle": "EAGLE-3 tree"}
+
+
+class StatusLine(QWidget):
+    """Left: strategy and its reason, or progress with Cancel. Right: numbers of the shown turn.
+
+    Signals:
+        cancel_requested(): stop the long step that is shown.
+    """
+
+    cancel_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Status")
+        self.state = QLabel()
+        self.state.setTextFormat(Qt.TextFormat.PlainText)
+        self.state.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.bar = QProgressBar(textVisible=False, maximumWidth=160, maximumHeight=10)
+        self.bar.setAccessibleName("Progress")
+        self.cancel = QPushButton("Cancel")
+        self.cancel.setAutoDefault(False)
+        self.cancel.clicked.connect(self.cancel_requested)
+        self.strategy, self.speed, self.tau, self.gain, self.context = (QLabel() for _ in range(5))
+        self.tau.setToolTip(TAU_HELP)
+        self.speed.setToolTip("Emitted tokens per second of round time; reading the prompt is not counted.")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(GAP, 0, GAP, 0)
+        row.setSpacing(GAP)
+        row.addWidget(self.state, 1)
+        for widget in (self.bar, self.cancel):
+            row.addWidget(widget)
+            widget.hide()
+        for label in (self.strategy, self.speed, self.tau, self.gain, self.context):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            row.addSpacing(GAP_LARGE - GAP)
+            row.addWidget(label)
+        self._plain_ms: float | None = None
+        self._plain_reason = "not measured yet"
+        self._turn: Turn | None = None
+        self._mine = False
+        self.show_turn(None)
+
+    def set_state(self, text: str) -> None:
+        """One sentence on the left."""
+        self.state.setText(text)
+        self.state.setToolTip(text)
+        self.bar.hide()
+        self.cancel.hide()
+
+    def set_progress(self, progress: Progress) -> None:
+        """A long step on the left, with a bar and Cancel."""
+        self.state.setText(f"{progress.step}{'  ' + amount(progress) if amount(progress) else ''}")
+        self.bar.setRange(0, 1000 if progress.total > 0 else 0)
+        if progress.total > 0:
+            self.bar.setValue(int(1000 * min(1.0, progress.done / progress.total)))
+        self.bar.setAccessibleDescription(self.state.text())
+        self.bar.show()
+        self.cancel.show()
+
+    def set_plain(self, ms: float | None, reason: str = "") -> None:
+        """Calibrated milliseconds of a plain pass of the loaded model, or why there are none."""
+        self._plain_ms, self._plain_reason = ms, reason
+        self.refresh()
+
+    def show_turn(self, turn: Turn | None, mine: bool = False) -> None:
+        """Show the numbers of a turn; `mine`: it ran here and now, so the calibration applies to it."""
+        self._turn, self._mine = turn, mine
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Numbers of what the turn holds now."""
+        turn = self._turn
+        has = turn is not None and turn.start is not None
+        for label in (self.strategy, self.speed, self.tau, self.gain, self.context):
+            label.setVisible(has)
+        if turn is None or turn.start is None:
+            return
+        start, stats = turn.start, turn.stats()
+        words = STRATEGY_WORDS.get(start.strategy, start.strategy)
+        self.strategy.setText(f"plain: {start.reason}" if start.reason else words)
+        self.strategy.setToolTip(start.reason or f"This turn ran with {words}.")
+        color = theme().color("warning" if start.reason else "text").name()
+        self.strategy.setStyleSheet(f"color: {color};")
+        self.speed.setText(f"{stats.tokens_per_second:.1f} tokens/s" if stats.rounds else "– tokens/s")
+        self.tau.setText(f"τ {stats.tau:.2f}" if stats.rounds else "τ –")
+        self._show_gain(stats.tokens_per_second)
+        used = start.prompt_tokens + len(turn.tokens)
+        self.context.setText(f"context {used} / {start.context_length}")
+        self.context.setToolTip("Tokens of the prompt and this reply, of what the model can hold.")
+
+    def _show_gain(self, speed: float) -> None:
+        if not self._mine:
+            self.gain.setVisible(False)
+        elif self._plain_ms is None:
+            self.gain.setText("speed-up –")
+            self.gain.setToolTip(f"Needs the cost of plain decoding on this machine: {self._plain_reason}.")
+        elif math.isnan(speed):
+            self.gain.setText("speed-up –")
+            self.gain.setToolTip("No round yet.")
+        else:
+            gain = speed * self._plain_ms / 1000
+            self.gain.setText(f"{gain:.2f}× plain")
+            slower = " Here speculation costs more than it saves." if gain < 1 else ""
+            self.gain.setToolTip(
+                f"Measured: {speed:.1f} tokens/s, against {1000 / self._plain_ms:.1f} of plain decoding "
+                f"({self._plain_ms:.1f} ms a token, measured when the model was loaded).{slower}"
+            )
+            self.gain.setStyleSheet(f"color: {theme().color('warning' if slower else 'success').name()};")
+            return
+        self.gain.setStyleSheet("")

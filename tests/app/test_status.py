@@ -1,0 +1,102 @@
+"""The bottom line: true numbers, their definition, and a reason whenever something is missing."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.progress_words import amount
+from app.status import StatusLine
+from engine import Progress, Turn
+from tests.fake_turn import fake_turn
+
+
+@pytest.fixture
+def status(qtbot):
+    """An empty status line."""
+    line = StatusLine()
+    qtbot.addWidget(line)
+    return line
+
+
+def test_nothing_is_shown_for_nothing(status):
+    """Dashes everywhere would look broken."""
+    assert status.tau.isHidden()
+    assert status.strategy.isHidden()
+
+
+def test_numbers_of_a_turn(status):
+    """The same as the record's own counts."""
+    turn = fake_turn(1)
+    status.show_turn(turn, mine=True)
+    status.set_plain(8.0)
+    stats = turn.stats()
+    assert status.tau.text() == f"τ {stats.tau:.2f}"
+    assert status.speed.text() == f"{stats.tokens_per_second:.1f} tokens/s"
+    assert status.gain.text() == f"{stats.tokens_per_second * 8 / 1000:.2f}× plain"
+    assert status.context.text() == f"context {turn.start.prompt_tokens + len(turn.tokens)} / 2048"
+    assert status.strategy.text() == "EAGLE-3 tree"
+    assert "bonus" in status.tau.toolTip()
+
+
+def test_plain_says_why(status):
+    """Silently off is the most common complaint about speculation."""
+    turn = fake_turn(1, strategy="plain")
+    turn.start = replace(turn.start, reason="this model has no draft head.")
+    status.show_turn(turn)
+    assert status.strategy.text() == "plain: this model has no draft head."
+
+
+def test_slower_than_plain_is_said(status):
+    """A speed-up below 1 in a tooltip of praise would be a lie."""
+    status.show_turn(fake_turn(1), mine=True)
+    status.set_plain(1.0)
+    assert "costs more than it saves" in status.gain.toolTip()
+
+
+def test_without_calibration_there_is_a_reason(status):
+    """Nothing is estimated."""
+    status.show_turn(fake_turn(1), mine=True)
+    status.set_plain(None, "no model is loaded")
+    assert status.gain.text() == "speed-up –"
+    assert "no model is loaded" in status.gain.toolTip()
+
+
+def test_recordings_from_elsewhere_are_not_compared_with_this_machine(status):
+    """Their speed was another machine's."""
+    status.set_plain(8.0)
+    status.show_turn(fake_turn(1), mine=False)
+    assert status.gain.isHidden()
+
+
+def test_before_the_first_round(status):
+    """A prompt that is being read has no speed yet."""
+    turn = fake_turn(1)
+    status.show_turn(Turn(start=turn.start), mine=True)
+    assert (status.tau.text(), status.speed.text()) == ("τ –", "– tokens/s")
+
+
+def test_progress_and_cancel(status, qtbot):
+    """Real amounts, and a way out."""
+    status.set_progress(Progress("Downloading the model", 34_000_000, 93_000_000, "B"))
+    assert status.state.text() == "Downloading the model  34 of 93 MB"
+    assert status.bar.value() == 365
+    with qtbot.waitSignal(status.cancel_requested):
+        status.cancel.click()
+    status.set_progress(Progress("Waiting", 0, 0))
+    assert status.bar.maximum() == 0
+    status.set_state("Ready")
+    assert status.bar.isHidden()
+
+
+@pytest.mark.parametrize(
+    ("progress", "words"),
+    [
+        (Progress("x", 3, 30), "3 of 30"),
+        (Progress("x", 0, 0), ""),
+        (Progress("x", 0, 1), ""),
+        (Progress("x", 12_000_000, 0, "B"), "12 MB"),
+    ],
+)
+def test_amounts(progress, words):
+    """Bytes in MB, steps as they are, nothing where nothing is known."""
+    assert amount(progress) == words
