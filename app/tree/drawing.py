@@ -1,0 +1,105 @@
+"""What a round looks like at a step, as a list of cards: nodes, the target's own token, replayed rows. Qt-free.
+
+Knows no sizes and no colours: the scene places and paints the cards.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from app.tree.phases import Kind, State, Step, has_own_token, phase_states, states
+from app.tree.words import own_token, percent, visible
+from engine.trace import Node, Phase, Round
+
+Key = int | str  # a node's id; OWN; "again 0", "again 1" … in row order
+OWN = "own"
+CROWDED = 32  # more undecided candidates than this are drawn small
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One card and the edge that leads to it."""
+
+    key: Key
+    parent: Key | None
+    kind: Kind
+    text: str  # symbols instead of spaces and controls
+    number: str  # probability of the whole path; the target's for its own token; what the target wanted, at verify
+    p: float  # probability of the edge; nan where there is none
+    small: bool = False  # a candidate that will be pruned, a replayed row, one of very many: the same at every step
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Cards, parents before children, siblings in rank order. Hidden ones keep their place free."""
+
+    cards: tuple[Card, ...]
+    first: Key | None  # the key at the left end; None when there is nothing to draw
+
+    def children(self) -> dict[Key, list[Key]]:
+        """Keys below each key, in the order they appear."""
+        below: dict[Key, list[Key]] = {}
+        for card in self.cards:
+            if card.parent is not None:
+                below.setdefault(card.parent, []).append(card.key)
+        return below
+
+
+EMPTY = Drawing((), None)
+
+
+def round_drawing(shown: Round, step: Step, ghosts: bool) -> Drawing:
+    """The cards of a recorded round at one of its steps. Which cards there are depends on `ghosts` alone."""
+    again = _replayed(shown)
+    last, answers = again[-1].key if again else None, step.name == "verify"
+    cards = [*again, *_nodes(shown.nodes, states(shown, step), ghosts, last, answers)]
+    own = own_token(shown)
+    if own:
+        kind: Kind = "bonus" if has_own_token(step) else "hidden"
+        cards.append(Card(OWN, own.node, kind, visible(own.text), percent(own.prob), math.nan))
+    return Drawing(tuple(cards), cards[0].key)
+
+
+def phase_drawing(phase: Phase, ghosts: bool) -> Drawing:
+    """The cards of the partial tree at which a stepped engine waits."""
+    cards = _nodes(phase.nodes, phase_states(phase), ghosts, None)
+    return Drawing(tuple(cards), cards[0].key) if cards else EMPTY
+
+
+def _nodes(
+    nodes: tuple[Node, ...], looks: dict[int, State], ghosts: bool, before: Key | None, answers: bool = False
+) -> list[Card]:
+    """Cards of the nodes; with `answers` they say what the target wanted after them instead of how likely they are."""
+    decided = _decided(nodes)
+    shown = [n for n in nodes if n.kept or ghosts or not decided]
+    crowded = len(nodes) > CROWDED
+    return [
+        Card(
+            n.id,
+            before if n.parent < 0 else n.parent,
+            looks[n.id],
+            visible(n.text),
+            f"→ {visible(n.target_text)}" if answers and n.target_token >= 0 else _path_percent(n),
+            math.exp(n.logprob) if n.id else math.nan,
+            not n.kept and n.id > 0 and (decided or crowded),
+        )
+        for n in sorted(shown, key=lambda n: (n.depth, n.parent, n.rank))
+    ]
+
+
+def _path_percent(node: Node) -> str:
+    return percent(math.exp(node.cum_logprob)) if node.id else ""
+
+
+def _decided(nodes: tuple[Node, ...]) -> bool:
+    """Whether it is known which nodes are kept: before, all are candidates."""
+    return any(n.kept for n in nodes[1:]) or any(n.target_token >= 0 for n in nodes)
+
+
+def _replayed(shown: Round) -> list[Card]:
+    keys = [f"again {i}" for i in range(len(shown.replayed))]
+    return [
+        Card(key, keys[i - 1] if i else None, "replayed", visible(token.text), "", math.nan, True)
+        for i, (key, token) in enumerate(zip(keys, shown.replayed, strict=True))
+    ]

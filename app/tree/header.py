@@ -1,0 +1,141 @@
+"""Above the tree: which round this is, and what is shown beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
+
+from app.theme import GAP, GAP_SMALL, theme
+from app.tree.words import summary
+from engine.trace import Phase, Round
+
+
+class TreeHeader(QWidget):
+    """Title and toggles.
+
+    Signals:
+        live_toggled … kv_toggled: a toggle was clicked; fit_requested.
+        picture_chosen: (path, "png" or "svg") for the tree; trace_requested, rounds_requested: the other exports.
+    """
+
+    live_toggled = Signal(bool)
+    ghosts_toggled = Signal(bool)
+    table_toggled = Signal(bool)
+    mask_toggled = Signal(bool)
+    kv_toggled = Signal(bool)
+    top_down_toggled = Signal(bool)
+    fit_requested = Signal()
+    picture_chosen = Signal(Path, str)
+    trace_requested = Signal()
+    rounds_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.title = QLabel()
+        self.title.setTextFormat(Qt.TextFormat.PlainText)
+        self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._text = ""
+        self.live = self._toggle("● Live", "Follow the newest round (Esc)", self.live_toggled)
+        self.ghosts = self._toggle(
+            "Pruned", "Show candidates that were pruned before verification", self.ghosts_toggled
+        )
+        self.table = self._toggle("Table", "Show the tree as a table", self.table_toggled)
+        self.mask = self._toggle("Mask", "Show the attention mask of the verify pass", self.mask_toggled)
+        self.kv = self._toggle("KV", "Show which cache rows stay", self.kv_toggled)
+        self.top_down = self._toggle("⇅", "Draw the tree top-down", self.top_down_toggled)
+        self.fit = self._button("Fit", "Show the whole tree (F)")
+        self.fit.clicked.connect(self.fit_requested)
+        self.export = self._button("Save", "Save the tree, the trace or the rounds")
+        self.export.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.export.setMenu(self._menu())
+        row = QHBoxLayout(self)
+        row.setContentsMargins(GAP, GAP_SMALL, GAP, GAP_SMALL)
+        row.setSpacing(GAP_SMALL)
+        row.addWidget(self.title, 1)
+        for button in self.buttons():
+            row.addWidget(button)
+        self.set_live(True)
+        theme().changed.connect(self.restyle)
+        self.restyle()
+
+    def buttons(self) -> list[QToolButton]:
+        """All, in order."""
+        return [self.live, self.ghosts, self.table, self.mask, self.kv, self.top_down, self.fit, self.export]
+
+    def set_live(self, on: bool) -> None:
+        """Show whether the newest round is followed."""
+        self.live.setChecked(on)
+
+    def show_round(self, shown: Round | None, count: int, waiting: Phase | None = None) -> None:
+        """Title of the round, or of the one in the making."""
+        if waiting is not None:
+            text = f"Round {waiting.round + 1}: the engine waits"
+        elif shown is None:
+            text = "Draft tree"
+        else:
+            text = summary(shown, count)
+        if text != self._text:
+            self._text = text
+            self._elide()
+
+    def restyle(self) -> None:
+        """Fonts and colours."""
+        self.title.setFont(theme().font(1.0, bold=True))
+        for button in self.buttons():
+            button.setFont(theme().font(0.92))
+        t = theme()
+        self.setStyleSheet(
+            f"QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 2px 3px;"
+            f" color: {t.color('text').name()}; background: transparent; }}"
+            f"QToolButton:hover {{ background: {t.color('hover').name()}; }}"
+            f"QToolButton:focus {{ border-color: {t.color('accent').name()}; }}"
+            f"QToolButton:checked {{ background: {t.color('accent_soft').name()};"
+            f" border-color: {t.color('accent').name()}; }}"
+            f"QToolButton::menu-indicator {{ image: none; }}"
+        )
+        self._elide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Cut the title where it is too long."""
+        super().resizeEvent(event)
+        self._elide()
+
+    def _elide(self) -> None:
+        room = max(0, self.title.width() - 2)
+        self.title.setText(self.title.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, room))
+        self.title.setToolTip(self._text)
+
+    def _toggle(self, text: str, tip: str, signal: Signal) -> QToolButton:
+        button = self._button(text, tip)
+        button.setCheckable(True)
+        button.clicked.connect(signal)
+        return button
+
+    def _button(self, text: str, tip: str) -> QToolButton:
+        button = QToolButton(text=text)
+        button.setToolTip(tip)
+        button.setAccessibleName(tip)
+        return button
+
+    def _menu(self) -> QMenu:
+        menu = QMenu(self)
+        menu.addAction("Tree as PNG…", self._choose_png)
+        menu.addAction("Tree as SVG…", self._choose_svg)
+        menu.addSeparator()
+        menu.addAction("Trace of the turn as JSON…", self.trace_requested.emit)
+        menu.addAction("Rounds of the turn as CSV…", self.rounds_requested.emit)
+        return menu
+
+    def _choose_png(self) -> None:
+        self._choose("png", "PNG picture (*.png)")
+
+    def _choose_svg(self) -> None:
+        self._choose("svg", "SVG drawing (*.svg)")
+
+    def _choose(self, kind: str, pattern: str) -> None:
+        name, _ = QFileDialog.getSaveFileName(self, f"Save the tree as {kind.upper()}", f"tree.{kind}", pattern)
+        if name:
+            self.picture_chosen.emit(Path(name), kind)

@@ -1,0 +1,122 @@
+"""The steps of a round as a row of buttons, and what the present step means in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from app.theme import GAP, GAP_SMALL, theme
+
+WAITING = "Step through a round with Space and Shift+Space."
+
+
+class PhaseBar(QWidget):
+    """Back, a button per step, on; the sentence below.
+
+    Signals:
+        step_requested: index of the step that was clicked.
+        back_requested, on_requested: the arrows.
+
+    Attributes:
+        index: the present step; -1 for none.
+    """
+
+    step_requested = Signal(int)
+    back_requested = Signal()
+    on_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.index = -1
+        self.labels: tuple[str, ...] = ()
+        self.setAccessibleName("Steps of the round")
+        self.back = self._arrow("◀", "Step back", "Shift+Space", self.back_requested.emit)
+        self.on = self._arrow("▶", "Next step", "Space", self.on_requested.emit)
+        self.buttons: list[QToolButton] = []
+        self._row = QHBoxLayout()
+        self._row.setSpacing(GAP_SMALL // 2)
+        self._row.addWidget(self.back)
+        self._row.addWidget(self.on)
+        self._row.addSpacing(GAP_SMALL)
+        self._row.addStretch(1)
+        self.sentence = QLabel(WAITING)
+        self.sentence.setTextFormat(Qt.TextFormat.PlainText)
+        self.sentence.setWordWrap(True)
+        self.sentence.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(GAP, GAP_SMALL, GAP, GAP_SMALL)
+        box.setSpacing(GAP_SMALL)
+        box.addLayout(self._row)
+        box.addWidget(self.sentence)
+        theme().changed.connect(self.restyle)
+        self.restyle()
+        self.set_steps((), -1, "")
+
+    def set_steps(self, labels: Sequence[str], index: int, sentence: str, waiting: bool = False) -> None:
+        """Show these steps, one of them as present. `waiting`: the engine waits there, and cannot go back."""
+        labels = tuple(labels)
+        if labels != self.labels:
+            self._set_labels(labels)
+        self.index = index
+        for i, button in enumerate(self.buttons[: len(labels)]):
+            button.setChecked(i == index)
+            button.setEnabled(not waiting or i == index)
+        self.back.setEnabled(bool(labels) and not waiting)
+        self.on.setEnabled(bool(labels))
+        self.sentence.setText(sentence or WAITING)
+        place = f"Step {index + 1} of {len(labels)}: {labels[index]}. " if 0 <= index < len(labels) else ""
+        self.setAccessibleDescription(place + self.sentence.text())
+
+    def restyle(self) -> None:
+        """Colours and fonts."""
+        t = theme()
+        self.sentence.setFont(t.font())
+        lines = 2 * self.sentence.fontMetrics().lineSpacing()
+        self.sentence.setFixedHeight(lines)  # two lines always: the tree above must not jump
+        self.sentence.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self.setStyleSheet(
+            f"QToolButton {{ border: 1px solid {t.color('line').name()}; border-radius: 4px; padding: 2px 7px;"
+            f" background: {t.color('raised').name()}; color: {t.color('text').name()}; }}"
+            f"QToolButton:hover {{ background: {t.color('hover').name()}; }}"
+            f"QToolButton:focus {{ border-color: {t.color('accent').name()}; }}"
+            f"QToolButton:checked {{ background: {t.color('accent').name()}; color: {t.color('on_accent').name()};"
+            f" border-color: {t.color('accent').name()}; font-weight: bold; }}"
+            f"QToolButton:disabled {{ color: {t.color('muted').name()}; }}"
+            f"QToolButton:checked:disabled {{ color: {t.color('on_accent').name()}; }}"
+        )
+
+    def minimumSizeHint(self) -> QSize:
+        """May be narrower than its buttons: the last ones are cut, the arrows never."""
+        return QSize(160, super().minimumSizeHint().height())
+
+    def _arrow(self, text: str, name: str, key: str, call: object) -> QToolButton:
+        button = QToolButton(text=text)
+        button.setAccessibleName(name)
+        button.setToolTip(f"{name} ({key})")
+        button.clicked.connect(call)
+        return button
+
+    def _set_labels(self, labels: tuple[str, ...]) -> None:
+        self.labels = labels
+        while len(self.buttons) < len(labels):
+            self._add_button(len(self.buttons))
+        for i, button in enumerate(self.buttons):
+            button.setVisible(i < len(labels))
+            if i < len(labels):
+                button.setText(labels[i])
+                name = f"Level {labels[i]}" if labels[i].isdigit() else labels[i].capitalize()
+                button.setAccessibleName(name)
+                button.setToolTip(name)
+
+    def _add_button(self, index: int) -> None:
+        button = QToolButton(checkable=True)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.clicked.connect(lambda: self._clicked(index))
+        self.buttons.append(button)
+        self._row.insertWidget(self._row.count() - 1, button)
+
+    def _clicked(self, index: int) -> None:
+        self.buttons[index].setChecked(index == self.index)
+        self.step_requested.emit(index)

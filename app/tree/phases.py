@@ -1,0 +1,141 @@
+"""A round as a series of steps: root, level 1 … d, prune, verify, accept, commit. Qt-free.
+
+Each step is a pure function of the record, so that stepping back is free and never touches the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from app.tree.words import plural
+from engine.trace import Node, Phase, PhaseName, Round
+
+State = Literal["hidden", "root", "drafted", "pruned", "verified", "accepted", "rejected"]
+Kind = State | Literal["bonus", "replayed"]  # the target's own token and replayed rows are no nodes
+
+
+class Step(NamedTuple):
+    """One step of a round and what it means, in a sentence."""
+
+    name: PhaseName
+    level: int  # draft level for "level", else 0
+    label: str  # short, for a button
+    sentence: str
+
+
+def steps(shown: Round) -> tuple[Step, ...]:
+    """The steps of a recorded round, in order; a plain round drafts nothing and has fewer."""
+    root = Step("root", 0, "root", _root_sentence(shown))
+    if not shown.drafted:
+        return (root, _verify(shown), _accept(shown), _commit(shown))
+    depth = max(n.depth for n in shown.nodes)
+    levels = [Step("level", i, str(i), _level_sentence(shown, i, depth)) for i in range(1, depth + 1)]
+    return (root, *levels, _prune(shown), _verify(shown), _accept(shown), _commit(shown))
+
+
+def states(shown: Round, step: Step) -> dict[int, State]:
+    """How each node looks at a step, by node id."""
+    return {n.id: _state(n, step) for n in shown.nodes}
+
+
+def has_own_token(step: Step) -> bool:
+    """Whether the target's own token is decided at this step."""
+    return step.name in ("accept", "commit")
+
+
+def _state(node: Node, step: Step) -> State:
+    match step.name:
+        case "root" | "level":
+            return "root" if node.id == 0 else "drafted" if node.depth <= step.level else "hidden"
+        case "prune":
+            return "root" if node.id == 0 else "drafted" if node.kept else "pruned"
+        case "verify":
+            return "root" if node.id == 0 else "verified" if node.kept else "pruned"
+    if node.id == 0:
+        return "root"
+    return "accepted" if node.accepted else "rejected" if node.kept else "pruned"
+
+
+def phase_states(phase: Phase) -> dict[int, State]:
+    """How the partial tree of a waiting engine looks: read off what the nodes already know, not off the name alone."""
+    nodes = phase.nodes
+    if phase.name == "commit" or any(n.accepted for n in nodes[1:]):
+        reached: PhaseName = "commit"
+    elif any(n.target_token >= 0 for n in nodes):
+        reached = "verify"
+    elif any(n.row >= 0 for n in nodes[1:]) and not all(n.kept for n in nodes):
+        reached = "prune"
+    else:
+        reached = "level"
+    step = Step(reached, max((n.depth for n in nodes), default=0), "", "")
+    return {n.id: _state(n, step) for n in nodes}
+
+
+def phase_step(phase: Phase) -> Step:
+    """What the waiting engine is about to do, in a sentence."""
+    drafted = max(0, len(phase.nodes) - 1)
+    kept = max(0, sum(n.kept for n in phase.nodes) - 1)
+    sentence = {
+        "root": "The engine waits before it drafts from the last decided token.",
+        "level": f"The engine waits: the draft has made level {phase.level}, {plural(drafted, 'candidate')} so far.",
+        "prune": f"The engine waits before it keeps the likeliest of {plural(drafted, 'candidate')}.",
+        "verify": f"The engine waits before the target checks {plural(kept, 'node')} and the root in one pass.",
+        "accept": "The engine waits: the target has answered, the walk from the root comes next.",
+        "commit": "The engine waits before it keeps the cache rows of the accepted path and drops the others.",
+    }[phase.name]
+    return Step(phase.name, phase.level, str(phase.level) if phase.name == "level" else phase.name, sentence)
+
+
+def phase_labels(phase: Phase, depth: int) -> tuple[Sequence[str], int]:
+    """Button labels of a round that is being stepped and which one it stands at."""
+    levels = [str(i) for i in range(1, max(depth, phase.level) + 1)]
+    labels = ["root", *levels, "prune", "verify", "accept", "commit"]
+    return labels, labels.index(phase_step(phase).label)
+
+
+def _root_sentence(shown: Round) -> str:
+    again = plural(len(shown.replayed), "token") + " decided earlier run again before it. " if shown.replayed else ""
+    return f"The round starts from the last decided token, at position {shown.position}. {again}".strip()
+
+
+def _level_sentence(shown: Round, level: int, depth: int) -> str:
+    made = sum(n.depth == level for n in shown.nodes)
+    parents = sum(n.depth == level - 1 and n.active for n in shown.nodes) or 1
+    k = shown.settings.eagle_topk
+    how = f"{k} likeliest tokens after each" if k > 1 else "likeliest token after each"
+    of = "the root" if level == 1 else plural(parents, "node") + " chosen for it"
+    cost = f"; all {depth} passes of the draft head: {shown.timings.draft:.1f} ms" if level == depth else ""
+    return f"Draft level {level}: the {how} of {of} make {plural(made, 'candidate')}{cost}."
+
+
+def _prune(shown: Round) -> Step:
+    gone = shown.drafted - shown.verified
+    limit = shown.settings.draft_predict_length
+    stay = f"The {shown.verified} likeliest paths of {plural(shown.drafted, 'candidate')} stay"
+    rest = f"; {gone} pruned" if gone else f", for draft_predict_length {limit} allows them all"
+    return Step("prune", 0, "prune", f"{stay}{rest}.")
+
+
+def _verify(shown: Round) -> Step:
+    rows = shown.kv.appended
+    text = f"One pass of the target over {plural(rows, 'row')} says which token it wants (→) after each node"
+    return Step("verify", 0, "verify", f"{text}: {shown.timings.verify:.1f} ms.")
+
+
+def _accept(shown: Round) -> Step:
+    if not shown.drafted:
+        text = "The target's token is taken: plain decoding gives one token per pass."
+    elif not shown.accepted:
+        text = "No child of the root is what the target wanted: only its own token is gained."
+    else:
+        agreed = plural(len(shown.accepted), "drafted token")
+        text = f"Walking from the root while the target agrees: {agreed} accepted, and its own token on top."
+    return Step("accept", 0, "accept", text)
+
+
+def _commit(shown: Round) -> Step:
+    kept, dropped = len(shown.kv.kept), shown.kv.appended - len(shown.kv.kept)
+    rows = f"{plural(kept, 'cache row')} kept, {dropped} dropped"
+    text = f"{rows}; {plural(len(shown.emitted), 'token')} added to the reply. The target's own token is the next root."
+    return Step("commit", 0, "commit", text)

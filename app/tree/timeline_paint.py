@@ -1,0 +1,157 @@
+"""How the timeline looks: token bars above, time bars below, marks around the shown, hovered and pinned round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QLineF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+
+from app.theme import theme
+from app.tree.look import SMALL, Face
+from app.tree.paint import line, paint_lines
+from engine.trace import Round
+
+GUTTER = 52.0  # room for the values of the axis, left
+HEAD = 22.0  # the readout
+TIME_PARTS = ("draft", "verify", "commit", "host")  # from the bottom
+SHARE = 0.55  # of the height below the readout that the token lane takes
+LEFT, RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """All that is needed to paint."""
+
+    rounds: Sequence[Round]
+    first: int  # bars in sight: first ≤ i < last
+    last: int
+    pitch: float
+    offset: float
+    rect: QRectF
+    most_tokens: int
+    most_ms: float
+    current: int
+    hovered: int
+    pinned: int
+    live: bool
+    readout: str
+    focused: bool
+
+    @property
+    def tokens(self) -> QRectF:
+        """The upper lane."""
+        height = (self.rect.height() - HEAD - 10) * SHARE
+        return QRectF(GUTTER, HEAD, self.rect.width() - GUTTER - 4, height)
+
+    @property
+    def times(self) -> QRectF:
+        """The lower lane."""
+        top = self.tokens.bottom() + 8
+        return QRectF(GUTTER, top, self.tokens.width(), self.rect.height() - top - 2)
+
+    def x(self, index: int) -> float:
+        """Left side of a bar."""
+        return GUTTER + index * self.pitch - self.offset
+
+
+def paint_timeline(painter: QPainter, frame: Frame) -> None:
+    """Everything, from the ground up."""
+    t = theme()
+    painter.fillRect(frame.rect, t.color("surface"))
+    _axes(painter, frame)
+    painter.save()
+    painter.setClipRect(QRectF(GUTTER, 0, frame.tokens.width(), frame.rect.height()))
+    _column(painter, frame, frame.hovered, t.color("hover"))
+    _column(painter, frame, frame.current, t.color("accent_soft"))
+    gap = 1.0 if frame.pitch < 8 else 2.0
+    for i in range(frame.first, frame.last):
+        _tokens(painter, frame, i, gap)
+        _times(painter, frame, i, gap)
+    _marks(painter, frame)
+    painter.restore()
+    _head(painter, frame)
+    if frame.focused:
+        painter.setPen(QPen(t.color("accent"), 1.5))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRect(frame.rect.adjusted(1, 1, -1, -1))
+
+
+def _axes(painter: QPainter, frame: Frame) -> None:
+    t, face = theme(), Face(SMALL)
+    painter.setPen(QPen(t.color("line"), 1))
+    lines = []
+    for lane, most, unit in (
+        (frame.tokens, str(frame.most_tokens), "tokens"),
+        (frame.times, f"{frame.most_ms:.0f} ms", "time"),
+    ):
+        painter.drawLine(QLineF(lane.bottomLeft(), lane.bottomRight()))
+        painter.drawLine(QLineF(lane.topLeft(), lane.topRight()))
+        top = QRectF(0, lane.top() - 2, GUTTER - 6, face.height)
+        lines.append(line(face, most, top, t.color("muted"), RIGHT))
+        if lane.height() > 2 * face.height:
+            lines.append(line(face, unit, top.translated(0, lane.height() - face.height + 4), t.color("muted"), RIGHT))
+    paint_lines(painter, lines)
+
+
+def _column(painter: QPainter, frame: Frame, index: int, color: QColor) -> None:
+    if frame.first <= index < frame.last:
+        painter.fillRect(QRectF(frame.x(index), HEAD - 2, frame.pitch, frame.rect.height() - HEAD + 2), color)
+
+
+def _tokens(painter: QPainter, frame: Frame, index: int, gap: float) -> None:
+    """A cell per token: accepted ones below, the target's own on top."""
+    lane, unit = frame.tokens, frame.tokens.height() / frame.most_tokens
+    y = lane.bottom()
+    for token in frame.rounds[index].emitted:
+        color = theme_fate("accepted" if token.source == "draft" else "bonus" if token.source != "plain" else "pruned")
+        seam = 1.0 if unit >= 4 else 0.0
+        painter.fillRect(QRectF(frame.x(index) + gap / 2, y - unit, frame.pitch - gap, unit - seam), color)
+        y -= unit
+
+
+def _times(painter: QPainter, frame: Frame, index: int, gap: float) -> None:
+    lane, times = frame.times, frame.rounds[index].timings
+    y = lane.bottom()
+    for name in TIME_PARTS:
+        height = getattr(times, name) / frame.most_ms * lane.height()
+        painter.fillRect(QRectF(frame.x(index) + gap / 2, y - height, frame.pitch - gap, height), theme().time(name))
+        y -= height
+
+
+def _marks(painter: QPainter, frame: Frame) -> None:
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for index, color, width in (
+        (frame.pinned, theme_fate("bonus"), 2.0),
+        (frame.current, theme().color("accent"), 2.0),
+    ):
+        if frame.first <= index < frame.last:
+            column = QRectF(frame.x(index), HEAD - 2, frame.pitch, frame.rect.height() - HEAD + 1)
+            inset = 0.0 if index == frame.current and index != frame.pinned else -1.5
+            painter.setPen(QPen(color, width))
+            painter.drawRect(column.adjusted(inset, 0, -inset, 0))
+
+
+def _head(painter: QPainter, frame: Frame) -> None:
+    """The readout left, what the colours mean right, where there is room."""
+    t, face = theme(), Face(0.92)
+    small = Face(SMALL)
+    rect = QRectF(4, 0, frame.rect.width() - 8, HEAD - 3)
+    keys = [(name, t.time(name)) for name in TIME_PARTS]
+    wide = sum(small.width(name) + 24 for name, _ in keys)
+    if face.width(frame.readout) + wide + 16 < rect.width():
+        x = rect.right() - wide
+        for name, color in keys:
+            painter.fillRect(QRectF(x + 6, rect.center().y() - 5, 10, 10), color)
+            x += 20
+            at = QRectF(x, 0, small.width(name), rect.height())
+            paint_lines(painter, [line(small, name, at, t.color("muted"), LEFT)])
+            x += small.width(name) + 4
+    text = face.fit(frame.readout, rect.width())
+    paint_lines(painter, [line(face, text, rect, t.color("text"), LEFT)])
+
+
+def theme_fate(name: str) -> QColor:
+    """Colour of a kind of token."""
+    return theme().fate(name)  # type: ignore[arg-type]

@@ -1,0 +1,114 @@
+"""A round as steps: what is seen when, and that the words agree with the record."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.tree.phases import has_own_token, phase_labels, phase_states, phase_step, states, steps
+from engine.trace import Phase
+
+
+def by_name(shown, name, level=0):
+    """A step of a round."""
+    return next(s for s in steps(shown) if (s.name, s.level) == (name, level))
+
+
+def test_steps_follow_the_algorithm(shown, plain):
+    """Space walks root, levels, prune, verify, accept, commit; plain rounds draft nothing."""
+    assert [s.label for s in steps(shown)] == ["root", *"12345", "prune", "verify", "accept", "commit"]
+    assert [s.label for s in steps(plain)] == ["root", "verify", "accept", "commit"]
+
+
+def test_levels_appear_one_by_one(shown):
+    """Before its level a node is hidden; none is pruned before all are there."""
+    for level in range(6):
+        step = by_name(shown, "level", level) if level else by_name(shown, "root")
+        looks = states(shown, step)
+        for node in shown.nodes[1:]:
+            assert looks[node.id] == ("drafted" if node.depth <= level else "hidden")
+
+
+def test_pruning_spares_what_the_record_kept(shown):
+    """Exactly draft_predict_length nodes stay."""
+    looks = list(states(shown, by_name(shown, "prune")).values())
+    assert (looks.count("drafted"), looks.count("pruned"), looks.count("root")) == (24, 44, 1)
+    assert list(states(shown, by_name(shown, "verify")).values()).count("verified") == 24
+
+
+def test_the_walk_shows_every_fate(shown):
+    """Accepted, rejected, pruned: the counts on screen are the counters."""
+    for name in ("accept", "commit"):
+        looks = list(states(shown, by_name(shown, name)).values())
+        assert looks.count("accepted") == len(shown.accepted)
+        assert looks.count("rejected") == shown.verified - len(shown.accepted)
+        assert looks.count("pruned") == shown.drafted - shown.verified
+
+
+def test_own_token_appears_with_the_walk(shown):
+    """It is decided by the walk, not before."""
+    assert [s.label for s in steps(shown) if has_own_token(s)] == ["accept", "commit"]
+
+
+def test_sentences_hold_the_record_s_numbers(shown):
+    """Each step says what happened, with measured numbers."""
+    assert "make 4 candidates" in by_name(shown, "level", 1).sentence
+    assert "make 16 candidates" in by_name(shown, "level", 3).sentence
+    assert f"{shown.timings.draft:.1f} ms" in by_name(shown, "level", 5).sentence
+    assert "24 likeliest paths of 68 candidates stay; 44 pruned" in by_name(shown, "prune").sentence
+    assert f"25 rows says which token it wants (→) after each node: {shown.timings.verify:.1f} ms" in (
+        by_name(shown, "verify").sentence
+    )
+    assert "3 drafted tokens accepted" in by_name(shown, "accept").sentence
+    assert "4 cache rows kept, 21 dropped; 4 tokens added" in by_name(shown, "commit").sentence
+
+
+def test_a_round_that_accepts_nothing_says_so(turn):
+    """The commonest disappointment deserves a plain sentence."""
+    nothing = next(r for r in turn.rounds if not r.accepted)
+    assert by_name(nothing, "accept").sentence.startswith("No child of the root is what the target wanted")
+
+
+def partial(shown, depth, **changes):
+    """Nodes as a stepped engine has them in the making."""
+    blank = {"kept": False, "row": -1, "target_token": -1, "accepted": False, **changes}
+    return tuple(n._replace(**blank) for n in shown.nodes if n.depth <= depth)
+
+
+@pytest.mark.parametrize("name", ["root", "level", "prune"])
+def test_a_tree_in_the_making_is_drafted(shown, name):
+    """Nothing is known to be kept yet, so nothing may look pruned."""
+    looks = phase_states(Phase(0, name, 2, partial(shown, 2)))
+    assert set(looks.values()) == {"root", "drafted"}
+
+
+def test_waiting_before_verify_shows_what_is_kept(shown):
+    """After finalize the pruned ones are known."""
+    nodes = tuple(n._replace(target_token=-1, accepted=False) for n in shown.nodes)
+    looks = list(phase_states(Phase(0, "verify", 0, nodes)).values())
+    assert (looks.count("drafted"), looks.count("pruned")) == (24, 44)
+
+
+def test_waiting_after_the_pass_shows_no_fate_yet(shown):
+    """The target has answered, the walk has not begun."""
+    nodes = tuple(n._replace(accepted=n.id == 0) for n in shown.nodes)
+    looks = list(phase_states(Phase(0, "accept", 0, nodes)).values())
+    assert (looks.count("verified"), looks.count("accepted")) == (24, 0)
+
+
+def test_waiting_before_commit_shows_the_fates(shown):
+    """Also when nothing was accepted."""
+    looks = list(phase_states(Phase(0, "commit", 0, shown.nodes)).values())
+    assert looks.count("accepted") == 3
+    nodes = tuple(n._replace(accepted=n.id == 0) for n in shown.nodes)
+    looks = list(phase_states(Phase(0, "commit", 0, nodes)).values())
+    assert (looks.count("rejected"), looks.count("accepted")) == (24, 0)
+
+
+def test_waiting_is_said_and_placed(shown):
+    """The bar shows where the engine stands, also beyond the usual depth."""
+    phase = Phase(4, "level", 7, partial(shown, 5))
+    labels, index = phase_labels(phase, 5)
+    assert labels[index] == "7"
+    assert phase_step(phase).sentence.startswith("The engine waits: the draft has made level 7, 68 candidates")
+    labels, index = phase_labels(Phase(4, "commit", 0, shown.nodes), 5)
+    assert labels[index] == "commit"
