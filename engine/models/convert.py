@@ -5,7 +5,6 @@ Knows the order of steps; each step lives in its own file.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import threading
 from collections.abc import Callable
@@ -20,15 +19,17 @@ from engine.config import EngineConfig
 from engine.errors import Cancelled
 from engine.models.decoder_graph import CALIBRATED, write_decoder
 from engine.models.dims import ModelDims
-from engine.models.eagle_checkpoint import EagleCheckpoint, read_eagle_checkpoint
+from engine.models.eagle_checkpoint import EagleCheckpoint, read_eagle_checkpoint, variants
 from engine.models.folder import FolderConfig, write_config
-from engine.models.head_graph import write_fc, write_head
-from engine.models.linear import Precision, check_precision
+from engine.models.head_choice import choose
+from engine.models.head_files import ReadyHead, convert_head
+from engine.models.linear import check_precision
 from engine.models.smooth import SmoothScales, find_scales
 from engine.tokenizer import Tokenizer
 
 Array = NDArray[np.float32]
 _CALIBRATION_CHUNK = 128
+_MIN_CHOICE_TOKENS = 64
 
 
 class Source(Protocol):
@@ -59,16 +60,38 @@ def build_folder(
     `ConfigError`, `ModelFileError`.
     """
     kind = check_precision(precision)
+    dims = source.dims
+    draft = None if head is None else open_head(head, source, calibration or [], progress=progress, cancel=cancel)
+    if draft is not None:
+        dims = dims.with_taps(draft.taps if isinstance(draft, ReadyHead) else draft.config.taps)
     write_embeddings(source, out / "embeddings.npy")
     scales = None
     if kind == "int8-rowwise" and calibration:
         scales = calibrate(source, calibration, progress=progress, cancel=cancel)
-    write_decoder(out / "llm.onnx", source.dims, source.tensor, kind, scales=scales, progress=progress, cancel=cancel)
-    if head is not None:
+    write_decoder(out / "llm.onnx", dims, source.tensor, kind, scales=scales, progress=progress, cancel=cancel)
+    if draft is not None:
         progress(steps.Progress("Converting the draft head", 0, 1))
-        add_head(head, out, source.dims)
-    config = FolderConfig(name, kind, "cpu", source.dims, engine or EngineConfig())
+        draft.write(out) if isinstance(draft, ReadyHead) else convert_head(draft, out, dims)
+    config = FolderConfig(name, kind, "cpu", dims, engine or EngineConfig())
     write_config(out, config, has_draft=head is not None)
+
+
+def open_head(
+    folder: Path,
+    source: Source,
+    tokens: list[int],
+    *,
+    progress: steps.ProgressCallback = steps.ignore,
+    cancel: threading.Event | None = None,
+) -> ReadyHead | EagleCheckpoint:
+    """A converted head, or a checkpoint in its best reading (`tokens` is the text to choose on)."""
+    ready = ReadyHead.open(folder, source.dims)
+    if ready is not None:
+        return ready
+    readings = variants(read_eagle_checkpoint(folder, source.dims, source.tensor))
+    if len(tokens) < _MIN_CHOICE_TOKENS:
+        return readings[0]
+    return choose(readings, source.dims, source.tensor, tokens, progress=progress, cancel=cancel)
 
 
 def calibration_tokens(tokenizer: Tokenizer, text: str) -> list[int]:
@@ -83,23 +106,6 @@ def calibration_tokens(tokenizer: Tokenizer, text: str) -> list[int]:
 def write_embeddings(source: Source, path: Path) -> None:
     """The embedding table [vocab, hidden] as float16, for rows to be looked up on the host."""
     np.save(path, source.tensor("model.embed_tokens.weight").astype(np.float16))
-
-
-def add_head(head: Path, out: Path, dims: ModelDims) -> None:
-    """Put a draft head into a model folder: copied if it is converted already, else converted to int8."""
-    ready = sorted(p for p in head.glob("eagle*") if p.is_file())
-    if (head / "eagle.onnx").is_file():
-        for path in ready:
-            shutil.copyfile(path, out / path.name)
-        return
-    convert_head(read_eagle_checkpoint(head, dims), out, dims)
-
-
-def convert_head(checkpoint: EagleCheckpoint, out: Path, dims: ModelDims, precision: Precision = "int8") -> None:
-    """Write eagle.onnx, eagle_fc.onnx and eagle_d2t.npy."""
-    write_fc(out / "eagle_fc.onnx", checkpoint, precision)
-    write_head(out / "eagle.onnx", checkpoint, precision, dims.context_length)
-    np.save(out / "eagle_d2t.npy", checkpoint.d2t.astype(np.int32))
 
 
 def calibrate(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 from engine.errors import ConfigError
@@ -68,6 +68,10 @@ class ModelDims:
             if key not in values:
                 raise ConfigError(f"{key} is missing.")
         return cls(**{f.name: values[f.name] for f in fields(cls) if f.name in values})
+
+    def with_taps(self, taps: Iterable[int]) -> Self:
+        """The same model with other hidden streams for the draft head; checked."""
+        return replace(self, hidden_taps=tuple(taps))  # type: ignore[arg-type]
 
     def to_mapping(self) -> dict[str, Any]:
         """The same as plain JSON values."""

@@ -153,7 +153,6 @@ def _make(job: _Job, progress: steps.ProgressCallback, cancel: threading.Event |
             draft_head=_describe_head(job.head),
             files=describe_files(folder, progress, cancel),
         ).write(folder)
-        steps.check(cancel)
     _discard_older(job)
 
 

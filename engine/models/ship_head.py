@@ -2,7 +2,7 @@
 
     python -m engine.models.ship_head CHECKPOINT_FOLDER MODEL_FOLDER OUT
 
-Knows files; the conversion itself is `convert.convert_head`. MODEL_FOLDER gives the target's dimensions.
+Knows files; the conversion itself is `head_files.convert_head`. MODEL_FOLDER gives the target's dimensions.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import hashlib
 import json
 from pathlib import Path
 
-from engine.models.convert import convert_head
 from engine.models.eagle_checkpoint import read_eagle_checkpoint
 from engine.models.folder import read_config
+from engine.models.head_files import CARD, convert_head
 
-CARD = "card.json"
 LIMIT = 15_000_000  # bytes a shipped head may take
 
 
@@ -33,6 +32,7 @@ def ship(checkpoint: Path, model: Path, out: Path) -> int:
         "target": config.model_name,
         "precision": "int8",
         "reading": str(head.config),
+        "taps": list(head.config.taps),
         "draft_vocab_size": head.config.draft_vocab_size,
         "checkpoint_sha256": hashlib.sha256((checkpoint / "model.safetensors").read_bytes()).hexdigest(),
         "files": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files},
