@@ -18,6 +18,8 @@ from engine.errors import (
 )
 from engine.measure import Quality, calibrate_plain, draft_times, quality, target_times
 from engine.model import Model
+from engine.models.catalog import DEFAULT_MODEL
+from engine.models.setup import ensure_model, installed_models
 from engine.progress import Progress, ProgressCallback, ignore
 from engine.session import ChatSession, Message
 from engine.strategies import canonical_name, strategies
