@@ -97,7 +97,7 @@ class Decoder:
         begin = self.pauses.clock()
         cache = self.target.cache
         root_position = cache.length + len(self.pending) - 1
-        room = cache.capacity - root_position - 2  # rows behind the root, one spare for padding
+        room = cache.capacity - root_position - 1  # rows behind the root
         levels = strategy.draft(self.pending[-1], root_position, config, min(remaining - 1, room), room)
         level = 0
         while True:

@@ -73,9 +73,10 @@ class Recorder:
         emitted: int,
         text: str,
         kept: tuple[int, ...],
+        ended: bool,
         timings: Callable[[], Timings],
     ) -> Round:
-        """The record of one committed pass; the first `emitted` of `tokens` reached the reply."""
+        """The record of one committed pass; the first `emitted` of `tokens` reached the reply, perhaps `ended` it."""
         head = v.layout.head
         chosen = self._chosen(v)
         probs = {d.decided_by: t.prob for d, t in zip(v.decisions, tokens, strict=True)}
@@ -87,7 +88,6 @@ class Recorder:
         else:
             rows = {int(node): head + row for row, node in enumerate(v.layout.nodes)}
             candidates = v.proposal.candidates
-        corrected = any(d.source == "correction" for d in v.sound)
         return Round(
             index=index,
             position=v.position + head,
@@ -101,7 +101,7 @@ class Recorder:
                 Token(token, self.tokenizer.piece(token), source, -1, _NAN, _NAN)
                 for token, source in zip(v.pending[:-1], self.origins, strict=False)
             ),
-            provisional=() if corrected else tuple(tokens[len(v.sound) :]),
+            provisional=() if ended else tuple(tokens[len(v.sound) :]),
             timings=timings(),
         )
 

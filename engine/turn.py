@@ -47,6 +47,12 @@ class Reply:
     limit: int  # tokens
     ids: list[int]
     finish: FinishReason | None = None
+    at_limit: FinishReason = "length"
+
+    def fit(self, room: int) -> None:
+        """Take at most `room` tokens: what the context has left."""
+        if room < self.limit:
+            self.limit, self.at_limit = room, "context"
 
     def take(self, token: int) -> str:
         """Emit one decided token; sets `finish` at the first of stop token, stop string, limit. Returns new text."""
@@ -58,7 +64,7 @@ class Reply:
         if self.stream.stopped:
             self.finish = "stop_string"
         elif len(self.ids) >= self.limit:
-            self.finish = "length"
+            self.finish = self.at_limit
             text += self.stream.flush()
         return text
 
@@ -109,6 +115,7 @@ class TurnRunner:
 
     def run(self, prompt: list[int]) -> Iterator[Event]:
         """All events after `TurnStart`. However it ends, caches, `committed` and `pending` agree."""
+        self._reply.fit(self._decoder.target.cache.capacity - len(prompt))
         try:
             yield from self._prefill(prompt)
             while self._reply.finish is None:
@@ -142,6 +149,8 @@ class TurnRunner:
             yield PrefillProgress(at + len(tokens) - start, len(prompt) - start)
         decoder.pending = [first]
         self._recorder.origins = ["first"]
+        if self._penalised:
+            self._history.add(first)
         piece = self._tokenizer.piece(first)
         token = Token(first, piece, "first", -1, probability(logits, first), top_two_margin(logits)[1])
         text = self._reply.take(first)
@@ -160,9 +169,6 @@ class TurnRunner:
         decoder, strategy, config = self._decoder, self._strategy(), self._config()
         start_ms = (perf_counter() - self._begin) * 1e3
         begin = decoder.pauses.clock()
-        if self._context_full():
-            self._reply.finish = "context"
-            return
         yield from self._phase("root")
         proposal, draft_ms = yield from self._draft(strategy, config)
         drafted = proposal.candidates if proposal else None
@@ -192,16 +198,12 @@ class TurnRunner:
             emitted=emitted,
             text=text,
             kept=kept,
+            ended=self._reply.finish is not None,
             timings=timings,
         )
         self._rounds += 1
         self._recorder.origins = [t.source for t in tokens[used - 1 :]]
         yield from self._wait(record)
-
-    def _context_full(self) -> bool:
-        """No room for the pending tokens, one padding row and one more token."""
-        cache = self._decoder.target.cache
-        return cache.length + len(self._decoder.pending) + 1 >= cache.capacity
 
     def _draft(self, strategy: Strategy, config: EngineConfig) -> Generator[Event, None, tuple[Proposal | None, float]]:
         """Let the strategy propose; while stepping, show the tree after each level."""

@@ -62,7 +62,9 @@ class Eagle:
         A pair (hidden of token t, embedding of token t + 1) sits at rotary position t, so nodes of level l, which
         stand at text position `position` + l, are fed at `position` + l - 1.
         """
-        topk, depth = config.eagle_topk, min(config.eagle_depth, max_depth)
+        topk = config.eagle_topk
+        fit = (self._head.cache.capacity - position) // topk  # levels behind the first whose rows the cache can hold
+        depth = min(config.eagle_depth, max_depth, 1 + fit)
         if depth < 1 or max_nodes < 1 or not self._waiting or self._waiting[-1][1][-1] != root:
             return None
         head, tree = self._head, self._tree(topk)
