@@ -25,7 +25,7 @@ REASONS = {  # what a failed step prints: what to tell
 def enter(arguments):
     """Return if this interpreter can run Eyrie, otherwise install what is missing and go on inside `.venv`."""
     if sys.version_info < (3, 11):  # noqa: UP036
-        sys.exit("Eyrie needs Python 3.11 or newer; this is {}.{}: start it with a newer one.".format(*sys.version_info[:2]))
+        sys.exit("This Python is {}.{}: start Eyrie with Python 3.11 or newer.".format(*sys.version_info[:2]))
     inside = os.environ.pop("EYRIE_INSIDE", "") or os.environ.get("EYRIE_NO_BOOTSTRAP") == "1"
     extras = ["test"] if arguments[:1] == ["test"] else []
     if inside or complete(extras):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -65,6 +68,31 @@ def test_the_command_line_loads_no_qt_by_itself() -> None:
         "import sys, app.cli.main as m; m.build_parser(); print([n for n in sys.modules if n.startswith('PySide')])"
     )
     assert _run(program) == "[]"
+
+
+@pytest.mark.parametrize(("folder", "extra"), [("app", None), ("engine", None), ("tests", "test")])
+def test_what_is_imported_is_a_declared_requirement(folder: str, extra: str | None) -> None:
+    """A package that happens to be there, through another one, is missing on the next machine."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = project["dependencies"] + (project["optional-dependencies"][extra] if extra else [])
+    declared = {_plain(re.match(r"[\w.-]+", requirement).group()) for requirement in wanted}  # type: ignore[union-attr]
+    owners = metadata.packages_distributions()
+    ours = {*sys.stdlib_module_names, "app", "engine", "tests", "main", ""}
+
+    def undeclared(module: str) -> bool:
+        top = module.partition(".")[0]
+        return top not in ours and not declared & {_plain(name) for name in owners.get(top, [])}
+
+    allowed = (
+        "imports shiboken6",
+        "imports pytest" if folder == "app" else "-",
+    )  # PySide6's own half; `test` asks first
+    assert not [line for line in found(folder, undeclared) if not line.endswith(allowed)]
+
+
+def _plain(name: str) -> str:
+    """A distribution's name as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 @pytest.mark.parametrize(
