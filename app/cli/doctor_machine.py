@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import platform
 import shutil
@@ -65,8 +66,10 @@ def _folders(engine: EngineApi) -> Iterator[Check]:
     folders = engine.installed_models()
     yield Check(None, f"Models are kept in {cache}")
     for folder in folders:
-        yield Check(True, f"Model {folder.name} ({size(folder_size(folder))}): 'doctor {folder}' tests it")
-    if not folders:
+        yield Check(True, f"Model {folder.name}, {precision(folder)}, {size(folder_size(folder))}, in {folder}")
+    if folders:
+        yield Check(None, "'doctor FOLDER' tests one of them")
+    else:
         yield Check(None, "No model yet: the first chat fetches the default one, or run 'setup'")
     yield Check(None, f"Chats and the log file are kept in {data_folder()} ({log_path().name})")
     free = shutil.disk_usage(_existing(cache)).free
@@ -79,6 +82,14 @@ def _folders(engine: EngineApi) -> Iterator[Check]:
 def folder_size(folder: Path) -> int:
     """Bytes of all files in a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def precision(folder: Path) -> str:
+    """Precision of a model folder's weights."""
+    try:
+        return str(json.loads((folder / "config.json").read_text(encoding="utf-8"))["precision"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "unknown precision"
 
 
 def _existing(folder: Path) -> Path:
