@@ -17,8 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.chat.findable import Findable
 from app.chat.highlight import colour, language_name
-from app.chat.look import small_button
-from app.theme import GAP, GAP_SMALL, RADIUS, theme
+from app.theme import GAP, GAP_SMALL, theme
 
 COPIED_MS = 1500
 TAB = 4  # columns
@@ -120,6 +119,7 @@ class CodeBlock(QFrame):
         head.setContentsMargins(GAP, GAP_SMALL, GAP_SMALL, 0)
         self._label = QLabel()
         self._label.setTextFormat(Qt.TextFormat.PlainText)
+        self._label.setProperty("muted", True)
         self.copy_button = QPushButton("Copy")
         self.copy_button.setAutoDefault(False)
         self.copy_button.setToolTip("Copy this code")
@@ -169,11 +169,6 @@ class CodeBlock(QFrame):
         self.view.setFont(colors.font(0.95, mono=True))
         self._label.setFont(colors.font(0.85))
         self.copy_button.setFont(colors.font(0.85))
-        code, line = colors.color("code").name(), colors.color("line").name()
-        self.setStyleSheet(
-            f"#codeBlock {{ background: {code}; border: 1px solid {line}; border-radius: {RADIUS}px; }}"
-            f"QLabel {{ color: {colors.color('muted').name()}; }} {small_button(colors, border=True)}"
-        )
         palette = self.view.palette()
         palette.setColor(QPalette.ColorRole.Base, colors.color("code"))
         palette.setColor(QPalette.ColorRole.Text, colors.color("text"))

@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetricsF, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
+from app.chat import look
 from app.chat.find_bar import FindBar
 from app.chat.flow import Flow, Item
 from app.chat.message_view import MessageView
@@ -452,7 +453,7 @@ class ConversationView(QWidget):
         """Take the theme's colours and size."""
         colors = theme()
         surface, line = colors.color("surface").name(), colors.color("line").name()
-        self.flow.setStyleSheet(f"QScrollArea, #canvas {{ background: {surface}; }}")
+        self.flow.setStyleSheet(f"QScrollArea {{ background: {surface}; }} {look.conversation(colors)}")
         self._empty.setStyleSheet(f"color: {colors.color('muted').name()}; background: transparent;")
         self.pill.setStyleSheet(
             f"QPushButton {{ background: {colors.color('accent').name()}; color: {colors.color('on_accent').name()};"

@@ -19,7 +19,8 @@ from app.theme import GAP, GAP_LARGE
 MOST_ALIVE = 80  # widgets kept; those farthest from the view go first
 BOTTOM_SLACK = 4  # pixels from the end that still count as the end
 READING_WIDTH = 860  # pixels; longer lines are hard to read
-NEAR = 0.5  # of the view's height, made ahead above and below
+NEAR = 0.8  # of the view's height, made ahead above and below, one widget at a time
+AHEAD_MS = 5
 
 
 class Item:
@@ -39,6 +40,7 @@ class Item:
         self.widget: QWidget | None = None
         self.height = 0
         self.width = 0  # at which `height` was measured; 0: never
+        self.guessed = 0  # width for which `height` was estimated last
 
 
 class Flow(QScrollArea):
@@ -68,6 +70,8 @@ class Flow(QScrollArea):
         self._anchor: tuple[int, int] = (0, 0)  # item and pixels of it above the view
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.place)
+        self._ahead = QTimer(self, interval=AHEAD_MS, singleShot=True)
+        self._ahead.timeout.connect(self._make_ahead)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         self.verticalScrollBar().actionTriggered.connect(self._acted)
 
@@ -78,7 +82,7 @@ class Flow(QScrollArea):
             known = old.pop(item.key, None)
             if known is not None:
                 item.widget, item.height, item.width = known.widget, known.height, known.width
-                item.keep = known.keep
+                item.keep, item.guessed = known.keep, known.guessed
         for item in old.values():
             self._discard(item)
         self.items = items
@@ -128,7 +132,7 @@ class Flow(QScrollArea):
     def remeasure(self) -> None:
         """All heights may be wrong (font, theme)."""
         for item in self.items:
-            item.width = 0
+            item.width = item.guessed = 0
         self.place()
 
     def place(self) -> None:
@@ -149,9 +153,12 @@ class Flow(QScrollArea):
         for _ in range(8):
             tops = self._tops(width)
             top = self._wanted_top(tops, view)
-            first, last = self._near(tops, top, view)
+            first, last = self._near(tops, top, view, 0)
             if not self._measure(first, last, width):
                 break
+        first, last = self._near(tops, top, view, int(view * NEAR))
+        if any(item.width != width for item in self.items[first:last]):
+            self._ahead.start()
         self._canvas.resize(self.viewport().width(), max(tops[-1], 1))
         for number, item in enumerate(self.items):
             if item.widget is None:
@@ -176,8 +183,9 @@ class Flow(QScrollArea):
         """Top of every item, and the end of the column."""
         heights = []
         for item in self.items:
-            if item.height == 0 or (item.width != width and item.widget is None):
-                item.height = item.estimate(width)
+            unknown = item.widget is None and width not in (item.width, item.guessed)
+            if item.height == 0 or unknown:
+                item.height, item.guessed = item.estimate(width), width
             heights.append(item.height + GAP)
         return list(accumulate(heights, initial=GAP_LARGE))
 
@@ -189,11 +197,21 @@ class Flow(QScrollArea):
         index = min(index, len(self.items) - 1)
         return max(0, min(end, tops[index] + offset)) if index >= 0 else 0
 
-    def _near(self, tops: list[int], top: int, view: int) -> tuple[int, int]:
-        ahead = int(view * NEAR)
+    def _near(self, tops: list[int], top: int, view: int, ahead: int) -> tuple[int, int]:
         first = max(0, bisect_right(tops, top - ahead) - 1)
         last = min(len(self.items), bisect_right(tops, top + view + ahead))
         return first, last
+
+    def _make_ahead(self) -> None:
+        """Make one widget that is not in view yet, so that scrolling finds it ready."""
+        if self._placing or not self.isVisible():
+            return
+        width, view = self._column()[0], self.viewport().height()
+        first, last = self._near(self._tops(width), self.verticalScrollBar().value(), view, int(view * NEAR))
+        wanted = [n for n in range(first, last) if self.items[n].width != width]
+        if wanted:
+            self._measure(wanted[-1], wanted[-1] + 1, width)
+            self.place()
 
     def _measure(self, first: int, last: int, width: int) -> bool:
         """Measure the items near the view; whether a height changed."""

@@ -18,6 +18,7 @@ LARGEST = 200_000  # characters; longer code stays plain, colouring it would hol
 READABLE = 4.5  # contrast ratio
 
 
+@lru_cache(maxsize=64)
 def lexer_for(language: str) -> Lexer | None:
     """The lexer of a language name as written after a fence; None for none or an unknown one."""
     if not language:

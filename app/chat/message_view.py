@@ -11,13 +11,12 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePol
 from app.chat.body import MarkdownBody
 from app.chat.code_block import CodeView
 from app.chat.edit_box import EditBox
-from app.chat.look import small_button
 from app.chat.provenance import Provenance
 from app.chat.provenance_view import NO_MARKDOWN, ProvenanceView, summary
 from app.chat.stats import footer
 from app.chat.text_block import TextBlock
 from app.store import Message
-from app.theme import GAP, GAP_SMALL, RADIUS, theme
+from app.theme import GAP, GAP_SMALL, theme
 
 COPIED_MS = 1500
 
@@ -49,6 +48,7 @@ class MessageView(QFrame):
         self.editor: EditBox | None = None
         self.tokens: ProvenanceView | None = None
         self.setObjectName("message")
+        self.setProperty("user", self.user)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
@@ -73,7 +73,7 @@ class MessageView(QFrame):
         self._copied = QTimer(self, interval=COPIED_MS, singleShot=True)
         self._copied.timeout.connect(self._reset_copy)
         self._show_state()
-        self.restyle()
+        self._restyle_frame()  # the body has just been made in the present style
 
     def append(self, text: str) -> None:
         """Add streamed text."""
@@ -160,22 +160,19 @@ class MessageView(QFrame):
 
     def restyle(self) -> None:
         """Take the theme's colours and size."""
-        colors = theme()
-        muted = f"color: {colors.color('muted').name()};"
-        back = colors.color("accent_soft").name() if self.user else "transparent"
-        self.setStyleSheet(
-            f"#message {{ background: {back}; border: 1px solid transparent; border-radius: {RADIUS}px; }}"
-            f"#message:focus {{ border-color: {colors.color('accent').name()}; }} {small_button(colors)}"
-        )
-        for label in (self._time, self._footer, self._legend, self._note, self._count):
-            label.setStyleSheet(muted)
-            label.setFont(colors.font(0.85))
-        self._who.setFont(colors.font(0.95, bold=True))
-        for button in self.buttons():
-            button.setFont(colors.font(0.85))
+        self._restyle_frame()
         if self.tokens is not None:
             self.tokens.restyle()
         self.body.restyle()
+
+    def _restyle_frame(self) -> None:
+        colors = theme()
+        for label in (self._time, self._footer, self._legend, self._note, self._count):
+            label.setProperty("muted", True)
+            label.setFont(colors.font(0.85))
+        for button in self.buttons():
+            button.setFont(colors.font(0.85))
+        self._who.setFont(colors.font(0.95, bold=True))
 
     def buttons(self) -> list[QPushButton]:
         """In tab order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QEvent, QSize, Qt, QUrl
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QUrl
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
@@ -21,6 +21,8 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QTextEdit, QWid
 from app.chat import links
 from app.chat.findable import Findable
 from app.theme import theme
+
+NOTHING = QByteArray(b" ")
 
 
 class TextBlock(Findable, QTextBrowser):
@@ -94,8 +96,11 @@ class TextBlock(Findable, QTextBrowser):
         return QSize(40, 0)
 
     def loadResource(self, kind: int, name: QUrl) -> object:
-        """Nothing is ever loaded: no picture, no style sheet, from nowhere."""
-        return None
+        """Nothing is ever loaded: no picture, no style sheet, from nowhere.
+
+        Not None: after that QTextDocument would read local files itself.
+        """
+        return NOTHING
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Lay out for the new width."""

@@ -1,0 +1,37 @@
+"""Shared by the chat's tests."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtTest import QTest
+
+from app.chat.message_view import MessageView
+from app.chat.pane import ChatPane
+from app.store import Message
+
+
+def message(number: int, role: str = "assistant", text: str = "text", **changes: object) -> Message:
+    """A message of a straight conversation."""
+    values = {
+        "id": number, "chat": 1, "parent": number - 1 or None, "role": role, "content": text,
+        "created": time.time(), "finish_reason": "stop_token", "stats": {}, **changes,
+    }  # fmt: skip
+    return Message(**values)  # type: ignore[arg-type]
+
+
+def conversation(count: int, text: str = "Some words.\n\n- a list\n- of two") -> list[Message]:
+    """Prompts and replies in turn."""
+    return [message(n, "user" if n % 2 else "assistant", f"{text} {n}") for n in range(1, count + 1)]
+
+
+def view_of(pane: ChatPane, number: int) -> MessageView:
+    """The widget of a message."""
+    found = pane.view.flow.widget_of(number)
+    assert isinstance(found, MessageView)
+    return found
+
+
+def settle(ms: int = 30) -> None:
+    """Let timers and layouts run."""
+    QTest.qWait(ms)

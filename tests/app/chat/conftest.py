@@ -1,0 +1,34 @@
+from pathlib import Path
+
+import pytest
+
+from app.chat.pane import ChatPane
+from app.selection import Selection
+from app.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An empty store."""
+    opened = Store(tmp_path / "data")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def selection(qapp: object) -> Selection:
+    """A selection that shows nothing."""
+    return Selection()
+
+
+@pytest.fixture
+def pane(qtbot, store: Store, selection: Selection) -> ChatPane:
+    """A shown chat pane on an empty chat."""
+    made = ChatPane(store, selection)
+    qtbot.addWidget(made)
+    qtbot.addWidget(made.settings)
+    made.resize(700, 600)
+    made.show()
+    qtbot.waitExposed(made)
+    made.open_chat(store.chats.new().id)
+    return made

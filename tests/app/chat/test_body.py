@@ -1,0 +1,166 @@
+import random
+import re
+
+import pytest
+from PySide6.QtCore import QByteArray, QUrl
+from PySide6.QtGui import QGuiApplication, QTextDocument
+
+from app.chat.body import MarkdownBody
+from app.chat.code_block import CodeBlock
+from app.chat.text_block import TextBlock
+from app.theme import contrast, theme
+from tests.app.chat.test_markdown import SAMPLE
+
+
+def shown(body: MarkdownBody) -> list[tuple[str, str]]:
+    """Kind and text of the blocks, neighbouring texts as one."""
+    out: list[tuple[str, str]] = []
+    for block in body.blocks():
+        if isinstance(block, CodeBlock):
+            out.append(("code", block.code))
+        elif out and out[-1][0] == "text":
+            out[-1] = ("text", out[-1][1] + "\n" + block.toPlainText())
+        else:
+            out.append(("text", block.toPlainText()))
+    return [(kind, text if kind == "code" else re.sub("\n+", "\n", text.strip())) for kind, text in out]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_streamed_reply_looks_like_a_loaded_one(qtbot, seed: int) -> None:
+    """The same blocks with the same words, wherever the stream was cut."""
+    rng = random.Random(seed)
+    streamed, loaded = MarkdownBody(), MarkdownBody(SAMPLE)
+    qtbot.addWidget(streamed)
+    qtbot.addWidget(loaded)
+    at = 0
+    while at < len(SAMPLE):
+        step = rng.randint(1, 40)
+        streamed.append(SAMPLE[at : at + step])
+        at += step
+    streamed.finish()
+    assert shown(streamed) == shown(loaded)
+    assert [w.isVisibleTo(streamed) for w in streamed.blocks()] == [True] * len(streamed.blocks())
+
+
+def test_finished_blocks_are_never_touched_again(qtbot) -> None:
+    """Laying out a long reply again at every word is what makes chat windows slow."""
+    body = MarkdownBody()
+    qtbot.addWidget(body)
+    body.append("First paragraph.\n\n```py\na = 1\n```\n\nThird ")
+    first, code = body.blocks()[:2]
+    revisions = first.document().revision(), code.view.document().revision()
+    for n in range(50):
+        body.append(f"word{n} ")
+        if n % 10 == 9:
+            body.append("\n\n")
+    qtbot.wait(300)
+    body.finish()
+    assert (first.document().revision(), code.view.document().revision()) == revisions
+    assert body.blocks()[:2] == [first, code]
+
+
+def test_the_tail_shows_its_markdown_while_it_grows(qtbot) -> None:
+    """Marks of an unfinished paragraph turn into their meaning within a moment, and text goes on after it."""
+    body = MarkdownBody()
+    qtbot.addWidget(body)
+    body.append("Some **bold** ")
+    (tail,) = body.blocks()
+    assert tail.toPlainText() == "Some **bold** "
+    qtbot.waitUntil(lambda: tail.toPlainText() == "Some bold", timeout=2000)
+    body.append("and more")
+    assert "and more" in tail.toPlainText()
+    body.finish()
+    assert [b.toPlainText() for b in body.blocks()] == ["Some bold and more"]
+
+
+def test_unclosed_code_is_code_and_closes(qtbot) -> None:
+    """An open fence grows in a code block; what follows it is text at once, before its line ends."""
+    body = MarkdownBody()
+    qtbot.addWidget(body)
+    for piece in ("Look:\n", "``", "`python\nx =", " 1\n\ny = 2\n", "``", "`\n", "after"):
+        body.append(piece)
+    assert shown(body) == [("text", "Look:"), ("code", "x = 1\n\ny = 2"), ("text", "after")]
+    assert body.blocks()[1].language == "python"
+
+
+def test_nothing_is_ever_loaded(qtbot, tmp_path) -> None:
+    """Even HTML that got past the escaping could not read a file or call home."""
+    block = TextBlock()
+    qtbot.addWidget(block)
+    picture = tmp_path / "x.png"
+    picture.write_bytes(b"x")
+    for url in (QUrl.fromLocalFile(str(picture)), QUrl("http://evil.example/x.png"), QUrl("qrc:/x")):
+        for kind in QTextDocument.ResourceType:
+            assert block.document().resource(kind.value, url) == QByteArray(b" ")
+    block.set_html(f'<img src="{QUrl.fromLocalFile(str(picture)).toString()}">')
+    block.heightForWidth(300)
+    assert block.document().resource(2, QUrl.fromLocalFile(str(picture))) == QByteArray(b" ")
+
+
+def test_code_is_copied_exactly(qtbot) -> None:
+    """No-break spaces, tabs and blank lines are part of the code; the button says that it worked."""
+    code = "a\u00a0=\t1\n\n  b"
+    body = MarkdownBody(f"```\n{code}\n```")
+    qtbot.addWidget(body)
+    (block,) = body.blocks()
+    block.copy_button.click()
+    assert QGuiApplication.clipboard().text() == code
+    assert "Copied" in block.copy_button.text()
+    qtbot.waitUntil(lambda: block.copy_button.text() == "Copy", timeout=3000)
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_code_can_be_read(qtbot, mode: str) -> None:
+    """Every colour of highlighted code stands out from its background; several are used."""
+    theme().set_mode(mode)  # type: ignore[arg-type]
+    code = '# note\nimport os\n\n@wrap\ndef f(x: int = 0x1F) -> str:\n    """Doc."""\n    return f"{x!r}\\n" + "😀" + None\n'
+    body = MarkdownBody(f"```python\n{code}```")
+    qtbot.addWidget(body)
+    (block,) = body.blocks()
+    colours = set()
+    text = block.view.document().firstBlock()
+    while text.isValid():
+        iterator = text.begin()
+        while not iterator.atEnd():
+            colours.add(iterator.fragment().charFormat().foreground().color().name())
+            iterator += 1
+        text = text.next()
+    from PySide6.QtGui import QColor
+
+    assert len(colours) >= 4
+    assert min(contrast(QColor(c), theme().color("code")) for c in colours) >= 4.5
+
+
+def test_the_height_is_the_contents(qtbot) -> None:
+    """A block as tall as its text needs no scroll bar of its own, at every width."""
+    block = TextBlock()
+    qtbot.addWidget(block)
+    block.set_plain("word " * 100)
+    narrow, wide = block.heightForWidth(200), block.heightForWidth(800)
+    assert narrow > wide > 0
+    assert block.heightForWidth(200) == narrow
+    block.append_plain("word " * 100)
+    assert block.heightForWidth(200) > narrow
+
+
+def test_links_show_their_target_and_open_only_on_open(qtbot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A click shows the address; Cancel is the default; nothing but http, https and mailto gets that far."""
+    from app.chat import links
+
+    opened: list[str] = []
+    monkeypatch.setattr(links.QDesktopServices, "openUrl", lambda url: opened.append(url.toString()))
+    block = TextBlock()
+    qtbot.addWidget(block)
+    assert links.ask(block, QUrl("file:///etc/passwd")) is None
+    assert links.ask(block, QUrl("javascript:alert(1)")) is None
+    box = links.ask(block, QUrl("https://a.example/long?x=<b>"))
+    assert box is not None
+    assert "a.example" in box.informativeText()
+    assert box.defaultButton().text().replace("&", "") == "Cancel"
+    assert opened == []
+    box.defaultButton().click()
+    assert opened == []
+    box = links.ask(block, QUrl("https://a.example/"))
+    assert box is not None
+    next(b for b in box.buttons() if b.text() == "Open").click()
+    assert opened == ["https://a.example/"]
