@@ -19,6 +19,7 @@ from engine.errors import (
 from engine.measure import Quality, calibrate_plain, draft_times, quality, target_times
 from engine.model import Model
 from engine.models.cache import models_folder
+from engine.models.cache import models_folder
 from engine.models.catalog import DEFAULT_MODEL
 from engine.models.setup import ensure_model, installed_models
 from engine.progress import Progress, ProgressCallback, ignore
