@@ -13,6 +13,8 @@ from typing import Any, Self
 
 from engine.errors import ConfigError
 
+LOOKUP_FILE = "lookup_file.txt"  # MNN's default
+
 
 @dataclass(frozen=True, slots=True)
 class Range:
@@ -36,10 +38,28 @@ class Range:
         return f"{self.low:g} to {self.high:g}"
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Allowed values of one setting that is a word."""
+
+    words: tuple[str, ...]
+    help: str
+
+    def check(self, key: str, value: Any) -> str:
+        """Return `value`, or raise `ConfigError` naming key, value and choices."""
+        if not isinstance(value, str) or value not in self.words:
+            raise ConfigError(f"{key} is {value!r}: use one of {self}.")
+        return value
+
+    def __str__(self) -> str:
+        return ", ".join(self.words)
+
+
 RANGES: dict[str, Range] = {
     "eagle_topk": Range(1, 16, "Children tried per node of the draft tree; 1 makes a chain."),
     "eagle_depth": Range(1, 16, "Levels of the draft tree; each costs one pass of the draft head."),
     "draft_predict_length": Range(1, 64, "Nodes of the tree that the target model verifies in one pass."),
+    "ngram_match_maxlen": Range(1, 8, "Lookahead: most tokens at the end of the text that are looked up."),
     "max_new_tokens": Range(1, 1_000_000, "Longest reply, in tokens."),
     "prefill_chunk": Range(16, 4096, "Prompt tokens per target pass while reading the prompt."),
     "plain_rows": Range(1, 2, "Rows per pass of plain decoding; 2 makes it bit-comparable with speculation."),
@@ -50,10 +70,20 @@ RANGES: dict[str, Range] = {
     "repetition_penalty": Range(0.1, 10, "Above 1, tokens already in the text become less likely."),
     "seed": Range(0, 2**63 - 1, "The same seed gives the same reply."),
 }
+CHOICES: dict[str, Choice] = {
+    "draft_match_strictness": Choice(
+        ("low", "medium", "high"),
+        "Lookahead: how sure a continuation must be to be drafted. low takes any; only freqxlen asks for more.",
+    ),
+    "draft_selection_rule": Choice(
+        ("freqxlen", "fcfs"),
+        "Lookahead: which continuation wins. freqxlen: occurrences times matched length; fcfs: the first one seen.",
+    ),
+}
 
 
 class _Checked:
-    """Mixin for frozen dataclasses whose numeric fields have a `Range`."""
+    """Mixin for frozen dataclasses whose fields have a `Range` or a `Choice`."""
 
     __slots__ = ()
 
@@ -62,6 +92,8 @@ class _Checked:
             if f.name in RANGES:
                 kind = int if f.type in (int, "int") else float
                 object.__setattr__(self, f.name, RANGES[f.name].check(f.name, getattr(self, f.name), kind))
+            elif f.name in CHOICES:
+                CHOICES[f.name].check(f.name, getattr(self, f.name))
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Self:
@@ -83,8 +115,10 @@ class _Checked:
 class EngineConfig(_Checked):
     """How to decode. Acts at the next round when replaced on a running session.
 
-    `speculative_type` is MNN's: "eagle", "" for plain decoding, later "mtp" and "lookahead". `exact`: the text is that
-    of plain decoding to the last bit, at any tree (docs/architecture.md says how).
+    `speculative_type` is MNN's: "eagle", "mtp", "lookahead" or "" for plain decoding. `exact`: the text is that of
+    plain decoding to the last bit, at any tree (docs/architecture.md says how). `lookup_file`: text that lookahead
+    drafts from besides the conversation, relative to the model folder; only the default name may be missing.
+    `ngram_update`: lookahead learns from the reply while it is written, not only from what came before it.
     """
 
     speculative_type: str = "eagle"
@@ -95,13 +129,21 @@ class EngineConfig(_Checked):
     prefill_chunk: int = 128
     plain_rows: int = 1
     exact: bool = True
+    draft_match_strictness: str = "low"
+    draft_selection_rule: str = "freqxlen"
+    ngram_match_maxlen: int = 4
+    lookup_file: str = LOOKUP_FILE
+    ngram_update: bool = False
 
     def __post_init__(self) -> None:
         _Checked.__post_init__(self)
-        if not isinstance(self.exact, bool):
-            raise ConfigError(f"exact is {self.exact!r}: give true or false.")
+        for key in ("exact", "ngram_update"):
+            if not isinstance(getattr(self, key), bool):
+                raise ConfigError(f"{key} is {getattr(self, key)!r}: give true or false.")
         if not isinstance(self.speculative_type, str):
             raise ConfigError(f"speculative_type is {self.speculative_type!r}: give a name.")
+        if not isinstance(self.lookup_file, str):
+            raise ConfigError(f"lookup_file is {self.lookup_file!r}: give the path of a text file.")
 
 
 @dataclass(frozen=True, slots=True)

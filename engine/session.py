@@ -13,7 +13,7 @@ from engine.config import EngineConfig, SamplingConfig
 from engine.decoder import Decoder
 from engine.errors import ContextFull
 from engine.model import Model
-from engine.strategies import canonical_name, create_strategy
+from engine.strategies import canonical_name, create_strategy, strategies
 from engine.strategies.base import Strategy
 from engine.trace import Event, Round, TurnEnd, TurnStart
 from engine.turn import TurnRunner
@@ -40,8 +40,8 @@ class ChatSession:
         self._strategies: dict[str, tuple[Strategy, str]] = {}
         self._stop_asked = threading.Event()
         model.reset()
-        if model.has_draft:
-            self._strategy("eagle")
+        for name in strategies():  # all of them follow the text, so that any may take over at any round
+            self._strategy(name)
 
     def generate(
         self, messages: Sequence[Message], sampling: SamplingConfig = GREEDY, *, prefix: str = ""
@@ -50,7 +50,8 @@ class ChatSession:
 
         `prefix`: text the reply must begin with (it is part of the prompt, not of the reply). The oldest turns leave
         when the context is too small for all. Raises `ContextFull` when the newest message alone does not fit, and
-        `ConfigError` on an unknown strategy. Dropping the generator at any point is safe.
+        `ConfigError` on an unknown strategy or a `lookup_file` that cannot be read. Dropping the generator at any point
+        is safe.
         """
         self._stop_asked.clear()
         self.model.resume()
@@ -58,6 +59,9 @@ class ChatSession:
         text, prompt, dropped = self._fit(messages, prefix)
         reused = self._reuse(prompt)
         strategy, reason = self._strategy(self.config.speculative_type)
+        observers = [s for s, _ in self._strategies.values()]
+        for observer in observers:
+            observer.begin(prompt, self.config)
         yield TurnStart(
             model=self.model.name,
             strategy=strategy.name,
@@ -74,7 +78,7 @@ class ChatSession:
             sampling,
             config=lambda: self.config,
             strategy=lambda: self._strategy(self.config.speculative_type)[0],
-            observers=[s for s, _ in self._strategies.values()],
+            observers=observers,
             committed=self._committed,
             stepping=lambda: self.stepping,
             stopped=self._stop_asked,

@@ -189,21 +189,7 @@ class TokenTree:
         Order: (-cumulative log-probability, depth, creation), so a kept node's ancestors are always kept. The tree may
         still be grown, or finalized with another number.
         """
-        if max_draft_tokens < 1 or self._size < 2:
-            raise ValueError(f"Cannot keep {max_draft_tokens} of {max(0, self._size - 1)} candidates: at least 1.")
-        pool = self._pool
-        best = (-pool.cum_logprob[1 : self._size]).argsort(kind="stable")[:max_draft_tokens]
-        best.sort()  # creation order is depth order as well, so a stable sort by score was all the tie-breaking
-        nodes = np.zeros(len(best) + 1, dtype=np.int64)
-        nodes[1:] = best + 1
-        pool.token[0] = sample_token
-        pool.kept[: self._size] = False
-        pool.kept[nodes] = True
-        depths = pool.depth[nodes]
-        parents = nodes.searchsorted(pool.parent[nodes])
-        parents[0] = -1
-        mask = _ancestor_mask(parents, depths)
-        return PrunedTree(pool.token[nodes], depths, mask, nodes, parents, pool.cum_logprob[nodes])
+        return prune(self.candidates, sample_token, max_draft_tokens)
 
     def to_string(self, decode: Callable[[int], str]) -> str:
         """The tree as indented text, one candidate a line, likeliest child first, in the spirit of MNN's `toString`.
@@ -223,6 +209,25 @@ class TokenTree:
             text = repr(decode(token[i])) if token[i] >= 0 else "?"
             lines.append(f"{'  ' * depth[i]}{'+' if kept[i] else '-'} {text} {share}" if i else text)
         return "\n".join(lines)
+
+
+def prune(pool: Candidates, sample_token: int, max_draft_tokens: int) -> PrunedTree:
+    """`TokenTree.finalize` of a pool in level order, in which it marks the nodes that are kept."""
+    size = len(pool.parent)
+    if max_draft_tokens < 1 or size < 2:
+        raise ValueError(f"Cannot keep {max_draft_tokens} of {max(0, size - 1)} candidates: at least 1.")
+    best = (-pool.cum_logprob[1:]).argsort(kind="stable")[:max_draft_tokens]
+    best.sort()  # creation order is depth order as well, so a stable sort by score was all the tie-breaking
+    nodes = np.zeros(len(best) + 1, dtype=np.int64)
+    nodes[1:] = best + 1
+    pool.token[0] = sample_token
+    pool.kept[:] = False
+    pool.kept[nodes] = True
+    depths = pool.depth[nodes]
+    parents = nodes.searchsorted(pool.parent[nodes])
+    parents[0] = -1
+    mask = _ancestor_mask(parents, depths)
+    return PrunedTree(pool.token[nodes], depths, mask, nodes, parents, pool.cum_logprob[nodes])
 
 
 def _ancestor_mask(parents: Ints, depths: Ints) -> Bools:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from engine.errors import ConfigError
 from engine.strategies.base import Strategy
 from engine.strategies.eagle import Eagle
+from engine.strategies.lookahead import Lookahead
 from engine.strategies.plain import Plain
 
 if TYPE_CHECKING:
@@ -20,9 +21,14 @@ def _eagle(model: Model) -> Strategy | str:
     return Eagle(model.draft)
 
 
+def _lookahead(model: Model) -> Strategy | str:
+    return Lookahead(model.folder, model.tokenizer.encode)
+
+
 _MAKERS: dict[str, tuple[str, Callable[[Model], Strategy | str]]] = {
     "plain": ("One token per target pass", lambda _: Plain()),
     "eagle": ("A draft head proposes a tree, the target verifies it in one pass (EAGLE-3)", _eagle),
+    "lookahead": ("What followed the same tokens before is proposed again: for text that repeats itself", _lookahead),
 }
 
 

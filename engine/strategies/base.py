@@ -38,6 +38,12 @@ class Strategy(Protocol):
 
     name: str
 
+    def begin(self, prompt: list[int], config: EngineConfig) -> None:
+        """A turn begins with this text, of which the rows known already are not run again.
+
+        Raises `ConfigError` when the strategy is the one `config` asks for and cannot work as it says.
+        """
+
     def draft(
         self, root: int, position: int, config: EngineConfig, max_depth: int, max_nodes: int
     ) -> Generator[Candidates, None, Proposal | None]:

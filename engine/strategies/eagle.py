@@ -37,6 +37,9 @@ class Eagle:
         """Positions with a row in the head's cache or waiting for one."""
         return self._head.cache.length + sum(len(tokens) for _, tokens in self._waiting)
 
+    def begin(self, prompt: list[int], config: EngineConfig) -> None:
+        """Nothing to prepare: rows reused by the target are still in the head's cache."""
+
     def extend(self, position: int, hidden: Floats, tokens: list[int], next_tokens: list[int]) -> None:
         """Remember streams and following tokens; see `Strategy.extend`."""
         self.truncate(position)

@@ -15,6 +15,9 @@ class Plain:
     name = "plain"
     length = 1 << 62
 
+    def begin(self, prompt: list[int], config: EngineConfig) -> None:
+        """Nothing to prepare."""
+
     def draft(
         self, root: int, position: int, config: EngineConfig, max_depth: int, max_nodes: int
     ) -> Generator[Candidates, None, Proposal | None]:
