@@ -1,0 +1,52 @@
+"""Short calls done in the engine's thread, with their answers brought back to the caller in the main thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.engine_link import EngineLink
+
+Then = Callable[[Any], object]
+Otherwise = Callable[[str], object]
+
+
+class Tasks(QObject):
+    """`run(call, then, otherwise)`.
+
+    Signals:
+        failed(str, str): sentence and traceback or "" of a call whose caller gave no `otherwise`.
+    """
+
+    failed = Signal(str, str)
+
+    def __init__(self, link: EngineLink, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._link = link
+        self._waiting: dict[int, tuple[Then | None, Otherwise | None]] = {}
+        link.answered.connect(self._answered)
+        link.failed.connect(self._failed)
+
+    def run(
+        self, call: Callable[[], Any], doing: str, then: Then | None = None, otherwise: Otherwise | None = None
+    ) -> None:
+        """Call in the engine's thread; `then` gets the result, `otherwise` the sentence of an error, both here."""
+        self._waiting[self._link.run(call, doing)] = (then, otherwise)
+
+    @Slot(int, object)
+    def _answered(self, job: int, value: Any) -> None:
+        then, _ = self._waiting.pop(job, (None, None))
+        if then is not None:
+            then(value)
+
+    @Slot(int, str, str, bool)
+    def _failed(self, job: int, sentence: str, detail: str, _cancelled: bool) -> None:
+        if job not in self._waiting:
+            return
+        _, otherwise = self._waiting.pop(job)
+        if otherwise is not None:
+            otherwise(sentence)
+        else:
+            self.failed.emit(sentence, detail)
