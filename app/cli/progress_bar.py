@@ -80,7 +80,7 @@ class ProgressBar:
             self._bar.close()
         if finished and (self._bar is not None or self._lines):
             self._say(f"{self._step}: {took:.1f} s")
-        self._bar, self._step = None, ""
+        self._bar, self._step, self._lines = None, "", 0
 
     def _say(self, text: str) -> None:
         print(text, file=self._stream, flush=True)

@@ -12,6 +12,7 @@ round 3 at 57: 12 drafted, 6 verified, 2 accepted, 3 emitted in 14.2 ms (draft 2
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from app.cli.terminal import quoted
 from engine import Node, Round, Token
@@ -19,12 +20,15 @@ from engine import Node, Round, Token
 
 def round_text(round_: Round, *, show_pruned: bool = False) -> str:
     """The round as lines, a headline first, ready to print: text of the model is quoted and harmless."""
-    lines = [headline(round_), f"  {quoted(round_.nodes[0].text)}"]
+    lines = [headline(round_)]
+    _add_tokens(lines, "run again", round_.replayed)
+    lines.append(f"  {quoted(round_.nodes[0].text)}")
     _add_children(lines, round_, round_.nodes[0], "  ", show_pruned)
+    _add_tokens(lines, "wait for the next pass", round_.provisional)
     hidden = 0 if show_pruned else round_.drafted - round_.verified
     if hidden:
         lines.append(f"  ({hidden} pruned, not shown)")
-    cut = len(round_.path()) - len(round_.emitted)
+    cut = len(round_.path()) - len(_decided(round_))
     if cut > 0:
         lines.append(f"  (the turn ends here: {cut} decided token{'s' * (cut > 1)} left out)")
     return "\n".join(lines)
@@ -53,14 +57,24 @@ def _add_children(lines: list[str], round_: Round, node: Node, indent: str, show
             _add_children(lines, round_, child, indent + ("   " if last else "│  "), show_pruned)
 
 
+def _decided(round_: Round) -> list[Token]:
+    """Tokens that this round's tree decided: not those that it only confirmed for an earlier round."""
+    return [t for t in round_.emitted if t.node >= 0] + list(round_.provisional)
+
+
 def _own_token(round_: Round) -> Token | None:
-    """The token that the target decided by itself at the end of the path, if it was emitted."""
-    return next((t for t in reversed(round_.emitted) if t.source in ("bonus", "correction", "plain")), None)
+    """The token that the target decided by itself at the end of the path; None where the turn ended before it."""
+    return next((t for t in reversed(_decided(round_)) if t.source in ("bonus", "correction", "plain")), None)
+
+
+def _add_tokens(lines: list[str], what: str, tokens: Sequence[Token]) -> None:
+    if tokens:
+        lines.append(f"  ({what}: {' '.join(quoted(t.text) for t in tokens)})")
 
 
 def _label(round_: Round, item: Node | Token) -> str:
     if isinstance(item, Token):
-        return f"★ {quoted(item.text)}  p {item.prob:.2f}"
+        return f"★ {quoted(item.text)}" + ("" if math.isnan(item.prob) else f"  p {item.prob:.2f}")
     mark = "✓" if item.accepted else "✕" if item.kept else "·"
     label = f"{mark} {quoted(item.text)}  p {math.exp(item.logprob):.2f}"
     return f"{label}  (rank {item.rank})" if item.accepted and item.rank else label

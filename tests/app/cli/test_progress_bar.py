@@ -84,3 +84,15 @@ def test_an_unknown_total_has_no_share() -> None:
         bar(Progress("Calibrating", 0, 0))
         bar(Progress("Calibrating", 1, 0))
     assert stream.getvalue().splitlines()[0] == "Calibrating"
+
+
+def test_closing_twice_says_it_once() -> None:
+    """A reply's bar is closed by its first token and again at its end."""
+    stream = io.StringIO()
+    times = clock(1.0)
+    bar = ProgressBar(stream, lambda: next(times))
+    for i in range(3):
+        bar(Progress("Reading", i, 2))
+    bar.close()
+    bar.close()
+    assert len(stream.getvalue().splitlines()) == 2

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -63,6 +64,18 @@ def test_a_round_cut_by_the_end_says_so() -> None:
     text = round_text(small_round(cut=True))
     assert "★" not in text
     assert "(the turn ends here: 1 decided token left out)" in text
+
+
+def test_tokens_that_wait_and_tokens_that_are_confirmed() -> None:
+    """A round may decide tokens that the next pass confirms, and confirm some of the round before: both are said."""
+    draft, bonus = small_round().emitted
+    earlier = Token(7, " x", "draft", -1, math.nan, math.nan)
+    waiting = replace(small_round(), replayed=(earlier,), emitted=(earlier, draft), provisional=(bonus,))
+    lines = round_text(waiting).splitlines()
+    assert lines[1] == '  (run again: " x")'
+    assert '  (wait for the next pass: " at")' in lines
+    assert '★ " at"  p 0.75' in "\n".join(lines)
+    assert "the turn ends here" not in "\n".join(lines)
 
 
 def test_a_plain_round_is_one_token() -> None:
