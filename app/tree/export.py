@@ -5,6 +5,7 @@ Everything is drawn, not only what is in sight; a missing extension is added. Kn
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, QSize, Qt
@@ -20,7 +21,7 @@ from app.tree.scene import TreeScene
 from engine.errors import EyrieError
 
 SCALE = 2.0
-LARGEST = 16_000  # pixels of a side
+LARGEST = 50_000_000  # pixels of a picture; other programs refuse much larger ones
 MARGIN = 16.0
 WIDTH_LEAST = 640.0  # the legend needs some width
 
@@ -37,7 +38,7 @@ def with_suffix(path: Path, suffix: str) -> Path:
 def save_png(scene: TreeScene, path: Path, title: str = "", scale: float = SCALE) -> Path:
     """Write the whole scene as PNG, `scale` pixels per scene unit; returns the path with its extension."""
     path, size = with_suffix(path, ".png"), _size(scene, title)
-    scale = min(scale, LARGEST / size.width(), LARGEST / size.height())
+    scale = min(scale, math.sqrt(LARGEST / (size.width() * size.height())))
     image = QImage(int(size.width() * scale), int(size.height() * scale), QImage.Format.Format_RGB32)
     if image.isNull():
         raise ExportError(f"The picture of {path.name} does not fit into memory: hide the pruned nodes and try again.")

@@ -57,6 +57,7 @@ class TreePanel(QWidget):
         self.mask_area.setWidget(self.mask)
         self.mask_area.setWidgetResizable(True)
         self.mask_area.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.mask_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._lay_out()
         self._draw_soon = Throttle(self._draw, REDRAW_MS, self)
         self._stale = True

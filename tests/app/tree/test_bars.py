@@ -1,0 +1,131 @@
+"""Legend, phase bar and header: always there, always saying what is shown."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QToolButton
+
+from app.theme import theme
+from app.tree.header import TreeHeader
+from app.tree.legend import ENTRIES, Legend, draw_legend
+from app.tree.look import NAMES
+from app.tree.phase_bar import WAITING, PhaseBar
+from engine.trace import Phase
+
+
+@pytest.fixture
+def bar(qtbot):
+    """A shown phase bar."""
+    bar = PhaseBar()
+    qtbot.addWidget(bar)
+    bar.resize(700, 80)
+    bar.show()
+    return bar
+
+
+def test_legend_names_every_look(qtbot):
+    """Eight looks, eight entries; run-again rows only where there are some."""
+    legend = Legend()
+    qtbot.addWidget(legend)
+    assert set(ENTRIES) == set(NAMES)
+    assert "replayed" not in legend.kinds
+    legend.set_replayed(True)
+    assert legend.kinds == ENTRIES
+    for kind in ENTRIES:
+        assert NAMES[kind] in legend.accessibleDescription()
+    assert "draft probability" in legend.accessibleDescription()
+
+
+def test_legend_wraps_instead_of_cutting(qtbot):
+    """In a narrow panel it grows in height."""
+    legend = Legend()
+    qtbot.addWidget(legend)
+    legend.resize(1400, legend.height())
+    legend.show()
+    wide = legend.height()
+    legend.resize(300, legend.height())
+    assert legend.height() > 2 * wide
+    assert legend.height() == int(draw_legend(None, 300 - 16, legend.kinds))
+    theme().set_mode("dark")
+    legend.grab()
+
+
+def test_phase_bar_shows_steps_and_meaning(bar):
+    """One button per step, one of them down, one sentence."""
+    assert bar.sentence.text() == WAITING
+    bar.set_steps(["root", "1", "2", "commit"], 2, "Level two.")
+    shown = [b for b in bar.buttons if b.isVisible()]
+    assert [b.text() for b in shown] == ["root", "1", "2", "commit"]
+    assert [b.isChecked() for b in shown] == [False, False, True, False]
+    assert bar.accessibleDescription() == "Step 3 of 4: 2. Level two."
+    assert shown[2].accessibleName() == "Level 2"
+    bar.set_steps(["root", "verify"], 0, "Root.")
+    assert [b.text() for b in bar.buttons if b.isVisible()] == ["root", "verify"]
+
+
+def test_phase_bar_asks_and_waits_for_the_answer(bar, qtbot):
+    """A click asks; the button goes down only when the step is shown."""
+    bar.set_steps(["root", "1", "commit"], 2, "")
+    with qtbot.waitSignal(bar.step_requested) as asked:
+        qtbot.mouseClick(bar.buttons[1], Qt.MouseButton.LeftButton)
+    assert asked.args == [1]
+    assert [b.isChecked() for b in bar.buttons] == [False, False, True]
+    with qtbot.waitSignals([bar.on_requested, bar.back_requested]):
+        qtbot.mouseClick(bar.on, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(bar.back, Qt.MouseButton.LeftButton)
+
+
+def test_a_waiting_engine_cannot_go_back(bar):
+    """Only forward is left, and the other steps are off."""
+    bar.set_steps(["root", "1", "commit"], 1, "The engine waits.", waiting=True)
+    assert [b.isEnabled() for b in bar.buttons] == [False, True, False]
+    assert (bar.back.isEnabled(), bar.on.isEnabled()) == (False, True)
+
+
+def test_the_sentence_keeps_its_room(bar):
+    """A long sentence must not push the tree up."""
+    bar.set_steps(["root"], 0, "Short.")
+    before = bar.sizeHint().height()
+    bar.set_steps(["root"], 0, "Long " * 60)
+    assert bar.sizeHint().height() == before
+
+
+def test_every_button_has_a_name(qtbot, bar):
+    """Screen readers read no glyphs."""
+    header = TreeHeader()
+    qtbot.addWidget(header)
+    bar.set_steps(["root", "1"], 0, "")
+    for button in [*header.findChildren(QToolButton), *bar.findChildren(QToolButton)]:
+        assert len(button.accessibleName()) > 3
+
+
+def test_header_tells_the_round(qtbot, shown):
+    """Which round, how many, what came of it; the whole text stays reachable when it is cut."""
+    header = TreeHeader()
+    qtbot.addWidget(header)
+    header.resize(1200, 40)
+    header.show()
+    header.show_round(shown, 60)
+    assert header.title.text().startswith(f"Round {shown.index + 1} of 60: 3 of 24 accepted")
+    header.resize(480, 40)
+    assert header.title.text() != header.title.toolTip()
+    assert header.title.toolTip().startswith(f"Round {shown.index + 1} of 60")
+    header.show_round(shown, 60, Phase(60, "verify", 0, ()))
+    assert header.title.toolTip() == "Round 61: the engine waits"
+    header.show_round(None, 0)
+    assert header.title.toolTip() == "Draft tree"
+    assert header.title.textFormat() == Qt.TextFormat.PlainText
+
+
+def test_header_asks_for_files(qtbot, tmp_path, monkeypatch):
+    """The dialog's answer is passed on with its kind; a cancelled dialog asks for nothing."""
+    header = TreeHeader()
+    qtbot.addWidget(header)
+    chosen = []
+    header.picture_chosen.connect(lambda path, kind: chosen.append((path, kind)))
+    for name in (str(tmp_path / "a"), ""):
+        monkeypatch.setattr("app.tree.header.QFileDialog.getSaveFileName", lambda *a, name=name: (name, ""))
+        for action in header.export.menu().actions()[:2]:
+            action.trigger()
+    assert chosen == [(tmp_path / "a", "png"), (tmp_path / "a", "svg")]
