@@ -6,6 +6,8 @@ dropped. Knows nothing of tokens or models.
 
 from __future__ import annotations
 
+import math
+import mmap
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -22,7 +24,7 @@ class KVCache:
     """
 
     def __init__(self, layers: int, kv_heads: int, head_dim: int, capacity: int) -> None:
-        self.data: NDArray[np.float32] = np.empty((2 * layers, kv_heads, capacity, head_dim), np.float32)
+        self.data = _reserve((2 * layers, kv_heads, capacity, head_dim))
         self.capacity = capacity
         self.length = 0  # committed rows
 
@@ -64,3 +66,15 @@ class KVCache:
                 raise ValueError(f"row {rows[-1]} is outside the cache")
             self.data[:, :, first : first + len(moved)] = self.data[:, :, sources]
         self.length += len(rows)
+
+
+def _reserve(shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """float32 memory of which only touched pages count.
+
+    Not `np.empty`: numpy asks for huge pages, and a huge page holds a head's rows for the whole context, so one token
+    would take as much memory as a full context (measured: 430 MB instead of 2).
+    """
+    memory = mmap.mmap(-1, max(1, math.prod(shape)) * 4)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, np.float32, math.prod(shape)).reshape(shape)
