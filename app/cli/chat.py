@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from app.cli import options
@@ -116,6 +117,7 @@ class Chat:
         if turn.text:
             self.messages = [*messages, {"role": "assistant", "content": turn.text}]
         self._turns += 1
+        self._style = replace(self._style, legend=False)  # once is enough
         if self._args.trace is not None:
             self._save(turn, self._args.trace)
         return interrupted

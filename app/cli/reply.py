@@ -23,6 +23,7 @@ class Style:
     color: bool = False
     show_tree: bool = False
     show_pruned: bool = False
+    legend: bool = True  # say what the colours mean
 
 
 class ReplyPrinter:
@@ -57,7 +58,8 @@ class ReplyPrinter:
             self._text((), self.turn.text[len(shown) :])
         self._print("\n")
         line = stats_line(self.turn)
-        for text in (line, self._painter.legend() if line else "", *notes(self.turn)):
+        legend = self._painter.legend() if line and self._style.legend and not self._style.show_tree else ""
+        for text in (line, legend, *notes(self.turn)):
             if text:
                 print(plain_marks(text, self._err), file=self._err, flush=True)
 

@@ -165,6 +165,7 @@ def test_colours_only_where_asked(cli: Cli) -> None:
     result = cli("chat", "--prompt", "Hi", "--color", "always")
     assert "\x1b[" in result.out
     assert "accepted draft" in result.err
+    assert cli("chat", "--color", "always", typed=["one", "two"]).err.count("accepted draft") == 1
 
 
 def test_why_it_is_plain_is_said(cli: Cli) -> None:
