@@ -29,7 +29,10 @@ def round_text(round_: Round, *, show_pruned: bool = False) -> str:
     if hidden:
         lines.append(f"  ({hidden} pruned, not shown)")
     cut = len(round_.path()) - len(_decided(round_))
-    if cut > 0:
+    corrected = [t for t in round_.emitted if t.source == "correction" and t.node < 0]
+    if corrected:
+        _add_tokens(lines, "run again, the target decided otherwise, so the tree does not count", corrected)
+    elif cut > 0:
         lines.append(f"  (the turn ends here: {cut} decided token{'s' * (cut > 1)} left out)")
     return "\n".join(lines)
 

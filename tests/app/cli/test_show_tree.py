@@ -78,6 +78,14 @@ def test_tokens_that_wait_and_tokens_that_are_confirmed() -> None:
     assert "the turn ends here" not in "\n".join(lines)
 
 
+def test_a_correction_says_that_the_tree_does_not_count() -> None:
+    """The pass decided a waiting token otherwise: what was drafted after it is void, and no end of the turn."""
+    correction = Token(7, " y", "correction", -1, 0.6, 0.1)
+    lines = round_text(replace(small_round(), accepted=(), emitted=(correction,))).splitlines()
+    assert lines[-1] == '  (run again, the target decided otherwise, so the tree does not count: " y")'
+    assert "★" not in "".join(lines)
+
+
 def test_a_plain_round_is_one_token() -> None:
     """Plain decoding has a root and what the target chose."""
     lines = round_text(fake_turn(2, strategy="plain").rounds[0]).splitlines()
