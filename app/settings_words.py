@@ -17,10 +17,21 @@ NAMES: dict[str, str] = {
     "seed": "Seed",
     "prefill_chunk": "Prompt chunk",
     "plain_rows": "Plain rows",
+    "ngram_match_maxlen": "Lookup length",
 }
 TREE_KEYS = ("eagle_topk", "eagle_depth", "draft_predict_length")
 MAIN_KEYS = (*TREE_KEYS, "temperature", "max_new_tokens")
 MORE_KEYS = ("top_k", "top_p", "min_p", "repetition_penalty", "seed", "prefill_chunk", "plain_rows")
+MORE_KEYS += ("ngram_match_maxlen",)
+    "top_k",
+    "top_p",
+    "min_p",
+    "repetition_penalty",
+    "seed",
+    "prefill_chunk",
+    "plain_rows",
+    "ngram_match_maxlen",
+)
 
 
 def is_plain(config: EngineConfig) -> bool:
@@ -30,9 +41,13 @@ def is_plain(config: EngineConfig) -> bool:
 
 def annotation(config: EngineConfig) -> str:
     """What the three tree settings come to: candidates made, nodes verified, draft passes."""
+    k, d, n = config.eagle_topk, config.eagle_depth, config.draft_predict_length
     if is_plain(config):
         return "Plain decoding: one token per round, no draft. The tree settings rest."
-    k, d, n = config.eagle_topk, config.eagle_depth, config.draft_predict_length
+    if config.speculative_type == "mtp":
+        return f"chain of {n} nodes    draft passes = {n} a round    Branches and depth rest."
+    if config.speculative_type == "lookahead":
+        return f"verified ≤ {n} nodes, ≤ {k} per parent, from earlier text    draft passes = 0    Depth rests."
     pool = tree_pool(k, d)
     return (
         f"pool = k + (d−1)k² = {k} + {d - 1}·{k * k} = {pool} candidates    "
@@ -43,7 +58,7 @@ def annotation(config: EngineConfig) -> str:
 
 def hints(config: EngineConfig, sampling: SamplingConfig) -> list[str]:
     """Combinations that are allowed and mean nothing, one sentence each."""
-    found = [] if is_plain(config) else _tree_hints(config)
+    found = _tree_hints(config) if config.speculative_type == "eagle" else []
     at_rest = sampling.with_(temperature=0, stop=(), repetition_penalty=1) != SamplingConfig()
     if sampling.temperature == 0 and at_rest:
         found.append("Temperature 0 always takes the likeliest token: top k, top p, min p and the seed do nothing.")

@@ -3,7 +3,7 @@
 Front ends import from here and from nowhere deeper.
 """
 
-from engine.config import RANGES, EngineConfig, Range, SamplingConfig, tree_pool, verified_nodes
+from engine.config import CHOICES, RANGES, Choice, EngineConfig, Range, SamplingConfig, tree_pool, verified_nodes
 from engine.errors import (
     Cancelled,
     CheckpointError,
@@ -18,7 +18,6 @@ from engine.errors import (
 )
 from engine.measure import Quality, calibrate_plain, draft_times, quality, target_times
 from engine.model import Model
-from engine.models.cache import models_folder
 from engine.models.cache import models_folder
 from engine.models.catalog import DEFAULT_MODEL
 from engine.models.setup import ensure_model, installed_models

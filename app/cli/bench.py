@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from app.cli import options
 from app.cli.bench_json import JsonLines
 from app.cli.bench_prompts import BUILT_IN, Prompt, read_prompts
-from app.cli.bench_run import Bench, Setting, settings_to_measure
+from app.cli.bench_run import Bench, Draft, Setting, settings_to_measure
 from app.cli.bench_stats import Run
 from app.cli.bench_table import by_setting, report
 from app.cli.interrupt import on_interrupt
@@ -20,17 +21,21 @@ from app.cli.terminal import harmless, plain_marks
 from app.engine_api import EngineApi, LoadedModel
 from engine import ConfigError, EngineConfig, Progress
 
-SUMMARY = "measure plain decoding against EAGLE-3 in one interleaved run"
+SUMMARY = "measure plain decoding against speculation in one interleaved run"
 EXAMPLES = """examples:
   python main.py bench
   python main.py bench --settings "1,3,3; 2,4,6; 4,5,10" --by-category
+  python main.py bench --settings "4,5,10; mtp 3; lookahead 8; lookahead 4,8" --by-category
   python main.py bench --prompts prompts.jsonl --limit 10 --json figures.jsonl
 
 Every prompt is answered under every setting before the next one comes, in an order that turns, so that a machine
 that slows down does so for all alike. Close other programs first: the settings share the processor with them."""
-CHAIN = (1, 3, 3)
-
-Tree = tuple[int, int, int]
+CHAIN: Draft = ("eagle", 1, 3, 3)
+_SHAPES = {  # strategy: the settings its numbers are, in words and by key
+    "eagle": ("topk,depth,draft-length, such as 4,5,10", ("eagle_topk", "eagle_depth", "draft_predict_length")),
+    "mtp": ("draft-length, such as mtp 3", ("draft_predict_length",)),
+    "lookahead": ("topk,draft-length, such as lookahead 4,8", ("eagle_topk", "draft_predict_length")),
+}
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -45,14 +50,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--new-tokens", type=options.number("max_new_tokens", int), default=200, metavar="N",
                         help="longest reply, in tokens (default: 200)")  # fmt: skip
     parser.add_argument(
-        "--settings", type=trees, metavar="LIST",
-        help="eagle settings as topk,depth,draft-length, separated by semicolons "
-        "(default: the model's own and the chain 1,3,3)",
+        "--settings", type=drafts, metavar="LIST",
+        help="separated by semicolons: topk,depth,draft-length for eagle; mtp draft-length; "
+        "lookahead [topk,]draft-length (default: the model's own and the chain 1,3,3)",
     )  # fmt: skip
     parser.add_argument("--repeat", type=_positive, default=1, metavar="N", help="measure everything N times")
     parser.add_argument("--by-category", action="store_true", help="also a table by the prompts' category")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure as JSON Lines")
     options.add_model_flags(parser)
+    options.add_lookup_flags(parser)
     options.add_sampling_flags(parser)
 
 
@@ -62,20 +68,27 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def trees(text: str) -> list[Tree]:
-    """ "1,3,3; 4,5,10" as settings; a usage error names the part that is wrong."""
-    keys = ("eagle_topk", "eagle_depth", "draft_predict_length")
-    out: list[Tree] = []
-    for part in filter(None, (p.strip() for p in text.split(";"))):
-        numbers = [n.strip() for n in part.split(",")]
-        if len(numbers) != len(keys):
-            raise argparse.ArgumentTypeError(f"{part!r} is not topk,depth,draft-length, such as 4,5,10")
-        topk, depth, length = (int(options.number(k, int)(n)) for k, n in zip(keys, numbers, strict=True))
-        if (topk, depth, length) not in out:
-            out.append((topk, depth, length))
+def drafts(text: str) -> list[Draft]:
+    """ "1,3,3; mtp 3; lookahead 8" as settings; a usage error names the part that is wrong."""
+    out = [_draft(part) for part in (p.strip() for p in text.split(";")) if part]
     if not out:
         raise argparse.ArgumentTypeError("no settings: give topk,depth,draft-length, such as 4,5,10")
-    return out
+    return list(dict.fromkeys(out))
+
+
+def _draft(part: str) -> Draft:
+    word, numbers = re.fullmatch(r"([a-z]*)(.*)", part, re.DOTALL).groups()  # type: ignore[union-attr]
+    strategy = word or "eagle"
+    if strategy not in _SHAPES:
+        raise argparse.ArgumentTypeError(f"{part!r} is no setting: begin with {', '.join(_SHAPES)}, or with numbers")
+    words, keys = _SHAPES[strategy]
+    given = [n.strip() for n in numbers.split(",")]
+    if strategy == "lookahead" and len(given) == 1:
+        given = ["1", *given]
+    if len(given) != len(keys):
+        raise argparse.ArgumentTypeError(f"{part!r} is not {words}")
+    found = {key: int(options.number(key, int)(n)) for key, n in zip(keys, given, strict=True)}
+    return strategy, found.get("eagle_topk", 1), found.get("eagle_depth", 1), found["draft_predict_length"]
 
 
 def run(args: argparse.Namespace, engine: EngineApi) -> int:
@@ -86,7 +99,8 @@ def run(args: argparse.Namespace, engine: EngineApi) -> int:
     try:
         model = load_model(engine, find_model(engine, args.model, args.precision))
         try:
-            settings = settings_for(args.settings, model, args.new_tokens)
+            config = options.engine_config(args, model.defaults).with_(max_new_tokens=args.new_tokens)
+            settings = settings_for(args.settings, model, config)
             if json_file:
                 json_file.machine(model, settings, sampling)
             return _measure(Bench(engine, model, settings, sampling), settings, prompts, args, json_file)
@@ -103,15 +117,13 @@ def choose(prompts: list[Prompt], limit: int | None) -> list[Prompt]:
     return [prompts[i * len(prompts) // count] for i in range(count)]
 
 
-def settings_for(asked: list[Tree] | None, model: LoadedModel, new_tokens: int) -> list[Setting]:
-    """Plain decoding, and eagle as asked; the model's own tree and a chain if nothing was."""
-    base: EngineConfig = model.defaults.with_(max_new_tokens=new_tokens)
-    own = (base.eagle_topk, base.eagle_depth, base.draft_predict_length)
-    if not model.has_draft:
-        if asked:
-            raise ConfigError(f"{model.name} has no draft head, so there are no eagle settings to measure.")
-        return settings_to_measure([], base)
-    return settings_to_measure(asked or list(dict.fromkeys([CHAIN, own])), base)
+def settings_for(asked: list[Draft] | None, model: LoadedModel, config: EngineConfig) -> list[Setting]:
+    """Plain decoding, and speculation as asked; the model's own tree and a chain if nothing was."""
+    own: Draft = ("eagle", config.eagle_topk, config.eagle_depth, config.draft_predict_length)
+    wanted = asked if asked is not None else [CHAIN, own] if model.has_draft else []
+    if not model.has_draft and any(strategy == "eagle" for strategy, *_ in wanted):
+        raise ConfigError(f"{model.name} has no draft head, so there are no eagle settings to measure.")
+    return settings_to_measure(list(dict.fromkeys(wanted)), config)
 
 
 def _measure(

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from app.cli.bench_prompts import Prompt
 from app.cli.bench_stats import Run
 from app.engine_api import EngineApi, LoadedModel, Session
-from engine import EngineConfig, Event, Prefill, SamplingConfig, Turn, TurnEnd
+from engine import ConfigError, EngineConfig, Event, Prefill, SamplingConfig, Turn, TurnEnd, TurnStart
+
+Draft = tuple[str, int, int, int]  # strategy, topk, depth, length
 
 PLAIN_ONE, PLAIN_TWO = "plain, 1 row", "plain, 2 rows"
 WARM_UP_TOKENS = 24
@@ -27,15 +29,16 @@ class Setting:
     config: EngineConfig
 
 
-def settings_to_measure(trees: Sequence[tuple[int, int, int]], base: EngineConfig) -> list[Setting]:
-    """Plain decoding with one and with two rows per pass, then eagle with each (topk, depth, length)."""
+def settings_to_measure(drafts: Sequence[Draft], base: EngineConfig) -> list[Setting]:
+    """Plain decoding with one and with two rows per pass, then each draft."""
     plain = base.with_(speculative_type="")
     out = [Setting(PLAIN_ONE, plain.with_(plain_rows=1)), Setting(PLAIN_TWO, plain.with_(plain_rows=2))]
-    for topk, depth, length in trees:
+    for strategy, topk, depth, length in drafts:
         tree = base.with_(
-            speculative_type="eagle", eagle_topk=topk, eagle_depth=depth, draft_predict_length=length, plain_rows=1
+            speculative_type=strategy, eagle_topk=topk, eagle_depth=depth, draft_predict_length=length, plain_rows=1
         )
-        out.append(Setting(f"eagle {topk},{depth},{length}", tree))
+        shape = {"eagle": f"{topk},{depth},{length}", "lookahead": f"{topk},{length}"}.get(strategy, f"{length}")
+        out.append(Setting(f"{strategy} {shape}", tree))
     return out
 
 
@@ -80,6 +83,8 @@ class Bench:
         turn, began, ended = Turn(), 0.0, 0.0
         event: Event
         for event in self._session.generate([{"role": "user", "content": prompt.text}], self._sampling):
+            if isinstance(event, TurnStart) and event.reason:
+                raise ConfigError(f"{setting.name} cannot be measured: {event.reason}")
             if isinstance(event, Prefill):
                 began = time.perf_counter()
             elif isinstance(event, TurnEnd):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
-from engine import RANGES, ConfigError, EngineConfig, SamplingConfig
+from engine import CHOICES, RANGES, ConfigError, EngineConfig, SamplingConfig
 
 # flag: (setting, type)
 _ENGINE_FLAGS = {
@@ -16,6 +17,8 @@ _ENGINE_FLAGS = {
     "--draft-length": ("draft_predict_length", int),
     "--max-new-tokens": ("max_new_tokens", int),
 }
+_LOOKUP_FLAGS = {"--ngram-maxlen": ("ngram_match_maxlen", int)}
+_LOOKUP_WORDS = {"--strictness": "draft_match_strictness", "--selection-rule": "draft_selection_rule"}
 _SAMPLING_FLAGS = {
     "--temperature": ("temperature", float),
     "--top-k": ("top_k", int),
@@ -49,9 +52,28 @@ def add_decoding_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--strategy",
         metavar="NAME",
-        help="plain: one token per pass; eagle: EAGLE-3 draft tree (default: the model's, usually eagle)",
+        help="plain: one token per pass; eagle: EAGLE-3 draft tree; mtp: chain from a multi-token head; lookahead: "
+        "what followed the same words before (default: the model's, usually eagle)",
     )
     _add(group, _ENGINE_FLAGS, "the model's")
+    add_lookup_flags(parser)
+
+
+def add_lookup_flags(parser: argparse.ArgumentParser) -> None:
+    """How lookahead finds its drafts."""
+    group = parser.add_argument_group("lookahead", "Drafts come from the conversation and a file, not from a head.")
+    group.add_argument("--lookup-file", type=_text_file, metavar="FILE", help="a text to draft from as well")
+    group.add_argument("--ngram-update", action=argparse.BooleanOptionalAction, default=None,
+                       help="also draft from the reply itself while it is written")  # fmt: skip
+    for flag, key in _LOOKUP_WORDS.items():
+        text = f"{CHOICES[key].help} Default: the model's."
+        group.add_argument(flag, dest=key, choices=CHOICES[key].words, help=text)
+    _add(group, _LOOKUP_FLAGS, "the model's")
+
+
+def _text_file(text: str) -> str:
+    """An absolute path: what is typed is meant from here, not from the model folder."""
+    return str(Path(text).expanduser().absolute()) if text else ""
 
 
 def add_sampling_flags(parser: argparse.ArgumentParser, names: tuple[str, ...] = tuple(_SAMPLING_FLAGS)) -> None:
@@ -95,7 +117,9 @@ def number(key: str, kind: type) -> Callable[[str], int | float]:
 
 def engine_config(args: argparse.Namespace, defaults: EngineConfig) -> EngineConfig:
     """The model's settings with those given on the command line."""
-    given = {key: getattr(args, key) for key, _ in _ENGINE_FLAGS.values() if getattr(args, key, None) is not None}
+    keys = [key for key, _ in (_ENGINE_FLAGS | _LOOKUP_FLAGS).values()]
+    keys += ["lookup_file", "ngram_update", *_LOOKUP_WORDS.values()]
+    given = {key: getattr(args, key) for key in keys if getattr(args, key, None) is not None}
     if getattr(args, "strategy", None) is not None:
         given["speculative_type"] = "" if args.strategy == "plain" else args.strategy
     return defaults.with_(**given)

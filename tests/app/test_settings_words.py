@@ -18,6 +18,15 @@ def test_every_setting_with_a_range_has_a_slider_and_a_name():
     assert set(MAIN_KEYS) | set(MORE_KEYS) == set(RANGES) == set(NAMES)
 
 
+@pytest.mark.parametrize(("kind", "said"), [("mtp", "draft passes = 9"), ("lookahead", "draft passes = 0")])
+def test_annotation_knows_other_drafters(kind, said):
+    """A chain head runs once per node and lookahead never; eagle's pool would be a lie."""
+    config = tree(4, 2, 9, kind)
+    assert said in annotation(config)
+    assert "pool" not in annotation(config)
+    assert hints(config, SamplingConfig()) == []
+
+
 def test_annotation_counts_as_the_engine_does():
     """k + (d−1)k² with k 4, d 5 is 68, of which 10 are verified."""
     text = annotation(tree(4, 5, 10))

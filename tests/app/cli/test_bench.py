@@ -3,13 +3,14 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.cli.bench import trees
+from app.cli.bench import drafts
 from app.cli.bench_run import PLAIN_ONE, PLAIN_TWO
-from engine import EngineConfig, Event, Round, Turn
+from engine import EngineConfig, Event, Round, Turn, TurnStart
 from tests.app.cli.conftest import Cli
 from tests.fake_engine import FakeSession
 from tests.fake_turn import fake_turn
@@ -156,12 +157,40 @@ def test_without_a_head_only_plain_is_measured(cli: Cli, monkeypatch: pytest.Mon
     assert "no draft head" in refused.err
 
 
+def test_other_drafters_are_measured(cli: Cli, by_strategy: list[tuple[str, EngineConfig]], tmp_path: Path) -> None:
+    """Rows by their short names; lookahead's own flags reach every turn."""
+    flags = ["--settings", "mtp 3; lookahead 8", "--strictness", "high", "--ngram-update"]
+    result = cli("bench", "--prompts", prompts_file(tmp_path, 1), *flags)
+    assert result.code == 0
+    asked = {c.speculative_type: c for _, c in by_strategy}
+    assert asked.keys() == {"", "mtp", "lookahead"}
+    assert (asked["mtp"].draft_predict_length, asked["lookahead"].draft_predict_length) == (3, 8)
+    assert {(c.draft_match_strictness, c.ngram_update) for c in asked.values()} == {("high", True)}
+    assert all(any(line.startswith(name) for line in result.out.splitlines()) for name in ("mtp 3", "lookahead 1,8"))
+
+
+def test_a_drafter_the_model_lacks_is_refused(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The engine decodes plainly instead and says why; a measurement must not."""
+
+    def generate(self: FakeSession, *args: object, **more: object) -> Iterator[Event]:
+        for event in ORIGINAL(self, *args, **more):  # type: ignore[arg-type]
+            missing = isinstance(event, TurnStart) and self.config.speculative_type == "mtp"
+            yield replace(event, reason="no MTP head") if missing else event
+
+    monkeypatch.setattr(FakeSession, "generate", generate)
+    result = cli("bench", "--prompts", prompts_file(tmp_path, 1), "--settings", "mtp 3")
+    assert result.code == 1
+    assert "mtp 3 cannot be measured: no MTP head" in result.err
+
+
 def test_settings_are_parsed() -> None:
     """Semicolons and spaces as people write them; twice the same is once."""
-    assert trees("1,3,3; 4,5,10;1,3,3;") == [(1, 3, 3), (4, 5, 10)]
+    assert drafts("1,3,3; 4,5,10;1,3,3;") == [("eagle", 1, 3, 3), ("eagle", 4, 5, 10)]
+    found = drafts("eagle 2,4,6; mtp 3; lookahead 8; lookahead 4,8;lookahead 1, 8")
+    assert found == [("eagle", 2, 4, 6), ("mtp", 1, 1, 3), ("lookahead", 1, 1, 8), ("lookahead", 4, 1, 8)]
 
 
-@pytest.mark.parametrize("text", ["", "1,3", "1,3,x", "99,3,3", "1;2;3"])
+@pytest.mark.parametrize("text", ["", "1,3", "1,3,x", "99,3,3", "1;2;3", "mtp", "mtp 1,2", "lookahead", "medusa 3"])
 def test_wrong_settings_are_usage_errors(cli: Cli, text: str) -> None:
     """Before the model is loaded."""
     assert cli("bench", "--settings", text).code == 2

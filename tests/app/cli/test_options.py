@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +42,9 @@ def test_zero_is_a_value() -> None:
         ("--temperature", "nan", "number from 0 to 5"),
         ("--top-p", "1.1", "0 to 1"),
         ("--seed", "-1", "seed is -1"),
+        ("--ngram-maxlen", "9", "1 to 8"),
+        ("--strictness", "strict", "choose from"),
+        ("--selection-rule", "best", "choose from"),
     ],
 )
 def test_wrong_values_name_flag_and_range(flag: str, value: str, said: str) -> None:
@@ -48,3 +52,22 @@ def test_wrong_values_name_flag_and_range(flag: str, value: str, said: str) -> N
     with pytest.raises(argparse.ArgumentError, match=said) as error:
         parse(f"{flag}={value}")
     assert flag in str(error.value)
+
+
+def test_lookahead_has_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is meant from where one stands, a folder's own setting from the folder; "" takes a file away again."""
+    monkeypatch.chdir(tmp_path)
+    rules = ["--ngram-maxlen", "3", "--strictness", "medium", "--selection-rule", "fcfs"]
+    found = options.engine_config(
+        parse("--strategy", "lookahead", *rules, "--ngram-update", "--lookup-file", "notes.txt"), EngineConfig()
+    )
+    assert found == EngineConfig(
+        speculative_type="lookahead",
+        ngram_match_maxlen=3,
+        draft_match_strictness="medium",
+        draft_selection_rule="fcfs",
+        ngram_update=True,
+        lookup_file=str(tmp_path / "notes.txt"),
+    )
+    model = EngineConfig(lookup_file="mine.txt", ngram_update=True)
+    assert options.engine_config(parse("--lookup-file", "", "--no-ngram-update"), model) == EngineConfig(lookup_file="")
