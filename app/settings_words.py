@@ -21,8 +21,7 @@ NAMES: dict[str, str] = {
 }
 TREE_KEYS = ("eagle_topk", "eagle_depth", "draft_predict_length")
 MAIN_KEYS = (*TREE_KEYS, "temperature", "max_new_tokens")
-MORE_KEYS = ("top_k", "top_p", "min_p", "repetition_penalty", "seed", "prefill_chunk", "plain_rows")
-MORE_KEYS += ("ngram_match_maxlen",)
+MORE_KEYS = (
     "top_k",
     "top_p",
     "min_p",
