@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from itertools import accumulate
+from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QWheelEvent
@@ -21,6 +22,15 @@ BOTTOM_SLACK = 4  # pixels from the end that still count as the end
 READING_WIDTH = 860  # pixels; longer lines are hard to read
 NEAR = 0.8  # of the view's height, made ahead above and below, one widget at a time
 AHEAD_MS = 5
+ORDER_MS = 300
+
+
+@runtime_checkable
+class Chained(Protocol):
+    """A widget that says in which order Tab goes through it."""
+
+    def focus_chain(self) -> list[QWidget]:
+        """Itself and what is in it."""
 
 
 class Item:
@@ -70,6 +80,8 @@ class Flow(QScrollArea):
         self._anchor: tuple[int, int] = (0, 0)  # item and pixels of it above the view
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.place)
+        self._order = QTimer(self, interval=ORDER_MS, singleShot=True)
+        self._order.timeout.connect(self.order_tabs)
         self._ahead = QTimer(self, interval=AHEAD_MS, singleShot=True)
         self._ahead.timeout.connect(self._make_ahead)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
@@ -134,6 +146,16 @@ class Flow(QScrollArea):
         for item in self.items:
             item.width = item.guessed = 0
         self.place()
+
+    def order_tabs(self) -> None:
+        """Tab goes through the widgets from top to bottom, although they were made in another order."""
+        before: QWidget = self
+        for item in self.items:
+            if item.widget is not None and item.widget.isVisible():
+                chain = item.widget.focus_chain() if isinstance(item.widget, Chained) else [item.widget]
+                for widget in chain:
+                    QWidget.setTabOrder(before, widget)
+                    before = widget
 
     def place(self) -> None:
         """Make, measure and place what is near the view."""
@@ -223,6 +245,7 @@ class Flow(QScrollArea):
                 item.widget.installEventFilter(self)
                 item.width = 0
                 self.made.emit(item.key, item.widget)
+                self._order.start()
             if item.width != width:
                 item.widget.ensurePolished()
                 height = max(1, item.widget.heightForWidth(width))
@@ -279,6 +302,8 @@ class Flow(QScrollArea):
             if item is not None:
                 item.width = 0
                 self._soon.start()
+                if not self._order.isActive():
+                    self._order.start()
         return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -187,8 +187,8 @@ class MessageView(QFrame):
 
     def focus_chain(self) -> list[QWidget]:
         """Everything that takes the focus by Tab, in reading order."""
-        inside = [w for w in self.findChildren(QWidget) if w.focusPolicy() & Qt.FocusPolicy.TabFocus]
-        return [self, *inside]
+        inside = (w for w in self.findChildren(QWidget) if not w.focusProxy())
+        return [self, *(w for w in inside if w.focusPolicy() & Qt.FocusPolicy.TabFocus)]
 
     def heightForWidth(self, width: int) -> int:
         """Height of the content at a width."""

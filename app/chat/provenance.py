@@ -104,9 +104,18 @@ class Provenance:
         """Spans that touch the characters `first` to `last`."""
         return self.spans[max(0, bisect_right(self._starts, first) - 1) : bisect_right(self._starts, last)]
 
-    def of_round(self, number: int, node: int = -1) -> list[Span]:
-        """Spans with a token of this round (and of this node)."""
-        return [s for s in self.spans if any(self._is(t, number, node) for t in s.tokens)]
+    def of_round(self, number: int) -> list[Span]:
+        """Spans with a token that this round emitted."""
+        return [s for s in self.spans if any(self._emitted_by(t) == number for t in s.tokens)]
+
+    def of_node(self, number: int, node: int) -> list[Span]:
+        """The word of a node: the token it holds. The root holds the last token before the round."""
+        if node == 0:
+            first = next((i for i in range(len(self.tokens)) if self._emitted_by(i) >= number), len(self.tokens))
+            held = {first - 1}
+        else:
+            held = {i for i, p in enumerate(self.tokens) if p[1:] == (number, node) and p.token.source == "draft"}
+        return [s for s in self.spans if held & set(s.tokens)]
 
     def source(self, span: Span) -> Source:
         """How the span came: by the token that completed it."""
@@ -116,9 +125,9 @@ class Provenance:
         """Shown tokens by how they came."""
         return Counter(self.tokens[t].token.source for span in self.spans for t in span.tokens)
 
-    def _is(self, token: int, number: int, node: int) -> bool:
+    def _emitted_by(self, token: int) -> int:
         place = self.tokens[token]
-        return place.round == number and node in (-1, place.node)
+        return -1 if place.token.source == "first" else place.round
 
     def _whole(self, index: int, final: bool) -> list[Span]:
         """The span of a token without half characters; [] while its text may still come."""

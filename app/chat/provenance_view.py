@@ -71,7 +71,7 @@ class ProvenanceView(TextBlock):
 
     def light(self, number: int, node: int = -1) -> None:
         """Highlight the words of a round, and those of one node more; (-1) none."""
-        if (number, node) != self._lit:
+        if (number, node) != self._lit or self._over is not None:
             self._lit = (number, node)
             self._relight()
 
@@ -112,6 +112,7 @@ class ProvenanceView(TextBlock):
             return
         place = self.provenance.tokens[span.tokens[-1]]
         self.hovered.emit(place.round, place.node)
+        self._relight()  # the same node may hold two words: the one under the mouse is meant
         QToolTip.showText(event.globalPosition().toPoint(), card(self.provenance, span), self.viewport())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -189,7 +190,9 @@ class ProvenanceView(TextBlock):
                 continue
             marks += [self._mark(span, roles[0]) for span in self.provenance.of_round(number)]
             if node >= 0:
-                marks += [self._mark(span, roles[1]) for span in self.provenance.of_round(number, node)]
+                over = self._over if (number, node) == self._lit else None
+                words = [over] if over is not None else self.provenance.of_node(number, node)
+                marks += [self._mark(span, roles[1]) for span in words]
         self.setExtraSelections(marks)
         self.viewport().update()
 

@@ -113,7 +113,7 @@ def test_code_is_copied_exactly(qtbot) -> None:
 def test_code_can_be_read(qtbot, mode: str) -> None:
     """Every colour of highlighted code stands out from its background; several are used."""
     theme().set_mode(mode)  # type: ignore[arg-type]
-    code = '# note\nimport os\n\n@wrap\ndef f(x: int = 0x1F) -> str:\n    """Doc."""\n    return f"{x!r}\\n" + "😀" + None\n'
+    code = '# note\nimport os\n\n@wrap\ndef f(x: int = 0x1F) -> str:\n    """Doc."""\n    return f"{x!r}\\n😀" + "s"\n'
     body = MarkdownBody(f"```python\n{code}```")
     qtbot.addWidget(body)
     (block,) = body.blocks()

@@ -1,3 +1,4 @@
+import itertools
 import time
 
 import pytest
@@ -47,7 +48,7 @@ def test_messages_stand_below_each_other_as_tall_as_they_are(view: ConversationV
         settle()
         shown = [w for w in view.flow.widgets() if w.isVisible()]
         assert len(shown) >= 3
-        for above, below in zip(shown, shown[1:], strict=False):
+        for above, below in itertools.pairwise(shown):
             assert 0 < below.y() - (above.y() + above.height()) <= 16
         for widget in shown:
             assert widget.height() == widget.heightForWidth(widget.width())

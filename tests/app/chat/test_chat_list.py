@@ -1,0 +1,187 @@
+import time
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
+
+from app.chat.chat_list import CHAT, MESSAGE, ChatList, ago
+from app.store import Store, StoreError
+
+
+@pytest.fixture
+def chats(qtbot, store: Store) -> ChatList:
+    """A list of three chats, "c" on top."""
+    for title in "abc":
+        store.chats.new(title)
+    made = ChatList(store)
+    qtbot.addWidget(made)
+    made.resize(240, 400)
+    made.show()
+    qtbot.waitExposed(made)
+    made.activateWindow()
+    return made
+
+
+def titles(chats: ChatList) -> list[str]:
+    """What is listed."""
+    return [chats.list.item(n).text() for n in range(chats.list.count())]
+
+
+def test_choosing_by_key_and_mouse(qtbot, chats: ChatList) -> None:
+    """Arrow keys and clicks show a chat, once each."""
+    shown: list[int] = []
+    chats.chosen.connect(shown.append)
+    ids = [chats.list.item(n).data(CHAT) for n in range(3)]
+    chats.list.setFocus()
+    chats.list.setCurrentRow(0)
+    QTest.keyClick(chats.list, Qt.Key.Key_Down)
+    middle = chats.list.visualItemRect(chats.list.item(2)).center()
+    QTest.mouseClick(chats.list.viewport(), Qt.MouseButton.LeftButton, pos=middle)
+    assert shown == ids
+    assert chats.current == ids[2]
+
+
+def test_rename_in_place_with_f2(qtbot, chats: ChatList, store: Store) -> None:
+    """F2 edits the title where it stands; Enter keeps it, Escape does not."""
+    chats.list.setFocus()
+    chats.list.setCurrentRow(1)
+    for keys, end, wanted in (("new name", Qt.Key.Key_Return, "new name"), ("x", Qt.Key.Key_Escape, "new name")):
+        chats.list.setFocus()
+        QTest.keyClick(chats.list, Qt.Key.Key_F2)
+        editor = chats.list.findChild(QLineEdit)
+        assert editor is not None
+        editor.selectAll()
+        QTest.keyClicks(editor, keys)
+        QTest.keyClick(editor, end)
+        qtbot.wait(20)
+        assert store.chats.get(chats.current).title == wanted
+    assert wanted in titles(chats)
+
+
+def test_delete_can_be_undone_again_and_again(qtbot, chats: ChatList, store: Store) -> None:
+    """Delete takes the chat out, shows another, and Undo brings each one back, the last first."""
+    chats.list.setFocus()
+    chats.list.setCurrentRow(0)
+    first = chats.current
+    QTest.keyClick(chats.list, Qt.Key.Key_Delete)
+    assert titles(chats) == ["b", "a"]
+    assert chats.current != first
+    assert "“c” was deleted" in chats._undo_label.text()
+    QTest.keyClick(chats.list, Qt.Key.Key_Delete)
+    assert titles(chats) == ["a"]
+    chats.undo_button.click()
+    assert titles(chats) == ["b", "a"]
+    assert chats.undo_bar.isVisible()
+    QTest.keyClick(chats.list, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert titles(chats) == ["c", "b", "a"]
+    assert chats.current == first
+    assert chats.undo_bar.isHidden()
+
+
+def test_the_delete_key_works_only_in_the_list(chats: ChatList) -> None:
+    """A cat on the keyboard, or Delete in the search field, must not delete a chat."""
+    chats.list.setCurrentRow(0)
+    chats.search.setFocus()
+    QTest.keyClicks(chats.search, "c")
+    QTest.keyClick(chats.search, Qt.Key.Key_Delete)
+    QTest.keyClick(chats.search, Qt.Key.Key_Backspace)
+    QTest.keyClick(chats, Qt.Key.Key_Delete)
+    chats.refresh()
+    assert titles(chats) == ["c", "b", "a"]
+
+
+def test_deleting_the_last_chat_leaves_an_empty_one(chats: ChatList, store: Store) -> None:
+    """There is always something to write into."""
+    for _ in range(3):
+        chats.list.setFocus()
+        chats.list.setCurrentRow(0)
+        chats.delete()
+    assert titles(chats) == ["New chat"]
+    assert chats.current == store.chats.list()[0].id
+
+
+def test_new_does_not_pile_up_empty_chats(chats: ChatList, store: Store) -> None:
+    """Pressing New twice gives one new chat."""
+    chats.new_button.click()
+    chats.new_button.click()
+    assert titles(chats) == ["New chat", "c", "b", "a"]
+    store.messages.add(chats.current, None, "user", "hello")
+    chats.new_button.click()
+    assert titles(chats)[:2] == ["New chat", "hello"]
+
+
+def test_duplicate(chats: ChatList) -> None:
+    """The copy is shown."""
+    chats.list.setCurrentRow(1)
+    chats.duplicate()
+    assert titles(chats)[0] == "b (copy)"
+    assert chats.list.currentRow() == 0
+
+
+def test_search_over_all_chats_leads_to_the_message(qtbot, chats: ChatList, store: Store) -> None:
+    """Typing lists hits; Enter goes into them; choosing one says where and what to mark."""
+    chat = store.chats.list()[-1]
+    prompt = store.messages.add(chat.id, None, "user", "where is the <b>needle</b>?")
+    chats.search.setFocus()
+    QTest.keyClicks(chats.search, "NEEDLE")
+    qtbot.waitUntil(lambda: chats.list.count() == 1 and chats.list.item(0).data(MESSAGE) == prompt.id, timeout=2000)
+    with qtbot.waitSignal(chats.hit_chosen) as caught:
+        QTest.keyClick(chats.search, Qt.Key.Key_Return)
+        QTest.keyClick(chats.list, Qt.Key.Key_Return)
+    assert caught.args == [chat.id, prompt.id, "NEEDLE"]
+    QTest.keyClick(chats.search, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: chats.list.count() == 3, timeout=2000)
+    chats.search.setText("nothing like this")
+    qtbot.waitUntil(chats._empty.isVisible, timeout=2000)
+    assert "nothing like this" in chats._empty.text()
+
+
+def test_the_menu_offers_everything(qtbot, chats: ChatList) -> None:
+    """Export and import are found where the chat is."""
+    chats.list.setCurrentRow(0)
+    menu = chats.menu_for(chats.list.item(0))
+    actions = {a.text().split("\t")[0]: a for a in menu.actions()}
+    assert list(actions) == [
+        "Rename", "Duplicate", "Export as Markdown…", "Export as JSON…", "Import a conversation…", "Delete",
+    ]  # fmt: skip
+    with qtbot.waitSignal(chats.export_wanted) as caught:
+        actions["Export as JSON…"].trigger()
+    assert caught.args == [chats.current, "json"]
+    with qtbot.waitSignal(chats.import_wanted):
+        actions["Import a conversation…"].trigger()
+    menu.deleteLater()
+
+
+def test_a_running_reply_is_marked(chats: ChatList) -> None:
+    """One sees in which chat the answer is being written."""
+    from app.chat.chat_delegate import RUNNING
+
+    chats.set_running(chats.list.item(1).data(CHAT))
+    assert [bool(chats.list.item(n).data(RUNNING)) for n in range(3)] == [False, True, False]
+    chats.refresh()
+    assert [bool(chats.list.item(n).data(RUNNING)) for n in range(3)] == [False, True, False]
+
+
+def test_store_errors_are_said(qtbot, chats: ChatList, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk is a sentence, not a crash, and the chat stays."""
+
+    def full(*_: object) -> None:
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr(chats._store.chats, "delete", full)
+    chats.list.setCurrentRow(0)
+    with qtbot.waitSignal(chats.problem) as caught:
+        chats.delete()
+    assert caught.args == ["The disk is full."]
+    assert chats.list.count() == 3
+    assert chats.undo_bar.isHidden()
+
+
+def test_times_as_a_person_says_them() -> None:
+    """Today by the clock, then yesterday, then the day."""
+    now = time.mktime((2026, 5, 14, 12, 0, 0, 0, 0, -1))
+    assert ago(now - 60, now) == "11:59"
+    assert ago(now - 86400, now) == "yesterday"
+    assert ago(now - 10 * 86400, now) == "4 May"
+    assert ago(now - 400 * 86400, now).endswith("2025")

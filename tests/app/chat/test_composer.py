@@ -1,0 +1,169 @@
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.chat.composer import Composer
+
+
+@pytest.fixture
+def composer(qtbot) -> Composer:
+    """A shown composer."""
+    made = Composer()
+    qtbot.addWidget(made)
+    made.resize(500, 200)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def test_enter_sends_shift_enter_breaks_the_line(qtbot, composer: Composer) -> None:
+    """The two meanings of Enter; blank text is never sent."""
+    QTest.keyClicks(composer.input, "  one")
+    QTest.keyClick(composer.input, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClicks(composer.input, "two ")
+    assert composer.text == "  one\ntwo "
+    with qtbot.waitSignal(composer.sent) as caught:
+        QTest.keyClick(composer.input, Qt.Key.Key_Enter, Qt.KeyboardModifier.KeypadModifier)
+    assert caught.args == ["one\ntwo"]
+    assert composer.text == "  one\ntwo "  # kept until the owner took it
+    composer.set_text("  \n ")
+    with qtbot.assertNotEmitted(composer.sent, wait=20):
+        QTest.keyClick(composer.input, Qt.Key.Key_Return)
+    assert not composer.button.isEnabled()
+
+
+def test_enter_never_sends_while_a_word_is_composed(qtbot, composer: Composer) -> None:
+    """An input method uses Enter to take its suggestion; that must not send half a sentence."""
+    composer.set_text("こん")
+    QApplication.sendEvent(composer.input, QInputMethodEvent("にち", []))
+    assert composer.input.composing
+    with qtbot.assertNotEmitted(composer.sent, wait=20):
+        QTest.keyClick(composer.input, Qt.Key.Key_Return)
+    commit = QInputMethodEvent("", [])
+    commit.setCommitString("にちは")
+    QApplication.sendEvent(composer.input, commit)
+    assert not composer.input.composing
+    with qtbot.waitSignal(composer.sent) as caught:
+        QTest.keyClick(composer.input, Qt.Key.Key_Return)
+    assert caught.args[0].startswith("こん")
+    assert caught.args[0].endswith("にちは")
+
+
+def test_it_grows_with_its_text_up_to_a_limit(composer: Composer) -> None:
+    """One line is enough to begin with; a page does not eat the conversation."""
+    heights = []
+    for lines in (1, 3, 8, 40):
+        composer.set_text("\n".join("x" * 3 for _ in range(lines)))
+        heights.append(composer.input.height())
+    assert heights[0] < heights[1] < heights[2] < heights[3]
+    line = composer.input.fontMetrics().lineSpacing()
+    assert heights[3] < 12 * line
+    composer.set_text("word " * 60)
+    assert composer.input.height() > heights[0]
+    composer.clear()
+    assert composer.input.height() == heights[0]
+
+
+def test_send_becomes_stop_and_says_that_it_was_heard(qtbot, composer: Composer) -> None:
+    """Stop works by button and by Escape, once; nothing can be sent meanwhile."""
+    composer.set_text("next question")
+    composer.set_busy(True, "reading the prompt")
+    with qtbot.assertNotEmitted(composer.sent, wait=20):
+        QTest.keyClick(composer.input, Qt.Key.Key_Return)
+    stops: list[bool] = []
+    composer.stop_requested.connect(lambda: stops.append(True))
+    QTest.keyClick(composer.input, Qt.Key.Key_Escape)
+    assert composer.button.text() == "Stopping…"
+    composer.button.click()
+    QTest.keyClick(composer.input, Qt.Key.Key_Escape)
+    assert stops == [True]
+    composer.set_busy(False)
+    assert (composer.button.text(), composer.button.isEnabled()) == ("Send", True)
+    assert composer.text == "next question"
+
+
+def test_why_nothing_can_be_sent_is_said(qtbot, composer: Composer) -> None:
+    """While the model loads one can write; the reason is beside the button and in its tooltip."""
+    composer.set_blocked("The model is loading.")
+    composer.set_text("hello")
+    assert not composer.button.isEnabled()
+    assert composer.button.toolTip() == "The model is loading."
+    assert composer._state.text() == "The model is loading."
+    with qtbot.assertNotEmitted(composer.sent, wait=20):
+        composer.send()
+    composer.set_blocked("")
+    assert composer.button.isEnabled()
+    assert composer._state.text() == ""
+
+
+def test_counting_waits_for_a_pause_in_typing(qtbot, composer: Composer) -> None:
+    """Not a count per key: one, a moment after the last."""
+    asked: list[bool] = []
+    composer.draft_changed.connect(lambda: asked.append(True))
+    QTest.keyClicks(composer.input, "several words")
+    assert asked == []
+    qtbot.waitUntil(lambda: asked == [True], timeout=2000)
+
+
+def test_the_meter_speaks_before_the_context_is_full(composer: Composer) -> None:
+    """Used and limit always; a sentence when it gets tight, another when the oldest turns will leave."""
+    composer.set_context_count(100, 2048)
+    assert composer.meter._label.text().replace("\u202f", "") == "100 / 2048 tokens"
+    assert composer._notice.isHidden()
+    composer.set_context_count(1800, 2048)
+    assert "nearly full" in composer._notice.text()
+    assert "248 tokens" in composer._notice.text()
+    composer.set_context_count(3000, 2048)
+    assert "oldest messages will be left out" in composer._notice.text()
+    assert "3000 of 2048" in composer.meter.accessibleName()
+    composer.set_context_count(10, 2048)
+    assert composer._notice.isHidden()
+
+
+def drop(composer: Composer, *paths: Path) -> None:
+    """Drop files on the field."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    composer.input.insertFromMimeData(data)
+
+
+def test_dropped_text_files_become_fences(composer: Composer, tmp_path: Path) -> None:
+    """Name and content, in a fence that the content cannot close."""
+    path = tmp_path / "notes.md"
+    path.write_bytes(b"\xef\xbb\xbfone\r\n```\ntwo\n")
+    composer.set_text("See ")
+    drop(composer, path)
+    assert composer.text == "See \nnotes.md:\n````\none\n```\ntwo\n````\n"
+
+
+def test_every_bad_file_is_one_sentence(composer: Composer, tmp_path: Path) -> None:
+    """A folder, a picture, a huge file, a missing one: said, and nothing inserted."""
+    files = {
+        "folder": b"", "picture.png": b"\x89PNG\r\n\xff\xfe", "zero.bin": b"a\0b",
+        "huge.txt": b"x" * 300_000, "missing.txt": b"",
+    }  # fmt: skip
+    said: list[str] = []
+    composer.problem.connect(said.append)
+    for name, data in files.items():
+        path = tmp_path / name
+        if name == "folder":
+            path.mkdir()
+        elif name != "missing.txt":
+            path.write_bytes(data)
+        drop(composer, path)
+    assert [next(n for n in files if n in text) for text in said] == list(files)
+    assert all(text.endswith(".") and "\n" not in text for text in said)
+    assert composer.text == ""
+
+
+def test_pasted_text_comes_without_its_format(composer: Composer) -> None:
+    """A paste from a web page is words only."""
+    data = QMimeData()
+    data.setHtml("<b>bold</b>")
+    data.setText("bold")
+    composer.input.insertFromMimeData(data)
+    assert composer.text == "bold"

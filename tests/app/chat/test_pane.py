@@ -1,0 +1,260 @@
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.chat.files import export_chat, file_name, import_chat
+from app.chat.pane import ChatPane
+from app.chat.request import Request
+from app.chat.stats import footer, message_stats
+from app.store import Store, StoreError
+from app.theme import FONT_SIZE_DEFAULT, theme
+from tests.app.chat.chat_help import settle, view_of
+from tests.fake_turn import fake_turn
+
+
+class Engine:
+    """Answers requests as the window does: stores in its own way, tells the pane."""
+
+    def __init__(self, pane: ChatPane, store: Store) -> None:
+        self.pane, self.store = pane, store
+        self.requests: list[Request] = []
+        pane.generate.connect(self.requests.append)
+
+    def answer(self, text: str, reason: str = "stop_token", stats: dict[str, object] | None = None) -> int:
+        """Stream and finish the newest request."""
+        request = self.requests[-1]
+        for word in text.split(" "):
+            self.pane.append_text(request.message, word + " ")
+        self.store.messages.finish(request.message, text, reason, stats)
+        self.pane.finished(request.message, reason, stats, text)
+        return request.message
+
+
+@pytest.fixture
+def engine(pane: ChatPane, store: Store) -> Engine:
+    """The other side of the pane."""
+    return Engine(pane, store)
+
+
+def contents(pane: ChatPane, store: Store) -> list[str]:
+    """The shown branch as stored; what is on screen must be the same."""
+    path = store.messages.path(pane.chat)
+    assert pane.view.message_ids() == [m.id for m in path]
+    return [m.content for m in path]
+
+
+def test_send_stream_finish(qtbot, pane: ChatPane, engine: Engine, store: Store) -> None:
+    """A prompt goes to the store and to the engine, the reply comes back; the composer is free again."""
+    pane.settings.prompt.setPlainText("Be brief.")
+    pane.settings.fields["temperature"].set_value(0.5)
+    pane.settings.fields["max_new_tokens"].set_value(77)
+    pane.composer.set_text("Why do herons stand?")
+    QTest.keyClick(pane.composer.input, Qt.Key.Key_Return)
+    (request,) = engine.requests
+    assert request.messages == (
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Why do herons stand?"},
+    )
+    assert (request.sampling.temperature, request.max_new_tokens) == (0.5, 77)
+    assert pane.composer.text == ""
+    assert pane.running is request
+    engine.answer("Because they can.", stats={"tokens": 4})
+    settle()
+    assert contents(pane, store) == ["Why do herons stand?", "Because they can."]
+    assert pane.running is None
+    assert store.chats.get(pane.chat).title == "Why do herons stand?"
+    assert store.chats.get(pane.chat).system_prompt == "Be brief."
+    assert store.chats.get(pane.chat).sampling == {"temperature": 0.5, "max_new_tokens": 77}
+    pane.send("And then?")
+    assert [m["content"] for m in engine.requests[-1].messages] == [
+        "Be brief.", "Why do herons stand?", "Because they can.", "And then?",
+    ]  # fmt: skip
+
+
+def test_regenerate_edit_and_versions(pane: ChatPane, engine: Engine, store: Store) -> None:
+    """Every version stays and can be shown again, with what followed it."""
+    pane.send("q1")
+    first = engine.answer("a1")
+    pane.send("q2")
+    engine.answer("a2")
+    view_of(pane, first).regenerate.emit(first)
+    assert [m["content"] for m in engine.requests[-1].messages] == ["q1"]
+    again = engine.answer("a1 again")
+    assert contents(pane, store) == ["q1", "a1 again"]
+    settle()
+    assert view_of(pane, again)._count.text() == "2/2"
+    view_of(pane, again).previous_button.click()
+    assert contents(pane, store) == ["q1", "a1", "q2", "a2"]
+    prompt = pane.view.message_ids()[2]
+    pane.resend(prompt, "q2 edited")
+    assert [m["content"] for m in engine.requests[-1].messages] == ["q1", "a1", "q2 edited"]
+    engine.answer("a2 edited")
+    assert contents(pane, store) == ["q1", "a1", "q2 edited", "a2 edited"]
+    pane.resend(pane.view.message_ids()[0], "q1 edited")
+    engine.answer("other")
+    assert contents(pane, store) == ["q1 edited", "other"]
+    settle()
+    view_of(pane, pane.view.message_ids()[0]).previous_button.click()
+    assert contents(pane, store) == ["q1", "a1", "q2 edited", "a2 edited"]
+    assert len(store.messages.tree(pane.chat)) == 9
+
+
+def test_only_one_reply_at_a_time(pane: ChatPane, engine: Engine, store: Store) -> None:
+    """While a reply runs, no other is asked for, whatever is pressed; the draft stays."""
+    pane.send("q1")
+    pane.composer.set_text("q2")
+    pane.composer.send()
+    pane.send("q3")
+    pane.regenerate(pane.view.message_ids()[-1])
+    pane.resend(pane.view.message_ids()[0], "edited")
+    assert len(engine.requests) == 1
+    assert pane.composer.text == "q2"
+    assert len(store.messages.tree(pane.chat)) == 2
+
+
+def test_switching_chats_while_a_reply_runs(pane: ChatPane, engine: Engine, store: Store) -> None:
+    """The reply goes on in its own chat; drafts stay with their chats; busy is seen everywhere."""
+    first = pane.chat
+    pane.send("q1")
+    running = engine.requests[-1].message
+    pane.append_text(running, "half ")
+    other = store.chats.new("other").id
+    pane.open_chat(other)
+    pane.composer.set_text("draft for later")
+    pane.append_text(running, "more")
+    assert pane.view.message_ids() == []
+    pane.open_chat(first)
+    settle()
+    assert view_of(pane, running).text == "half more"
+    assert pane.composer.text == ""
+    pane.open_chat(other)
+    assert pane.composer.text == "draft for later"
+    store.messages.finish(running, "half more", "length", {})
+    pane.finished(running, "length", {}, "half more")
+    assert pane.running is None
+    pane.open_chat(first)
+    settle()
+    assert view_of(pane, running).text == "half more"
+    assert not view_of(pane, running).running
+
+
+def test_a_reply_that_fails_before_its_first_word(pane: ChatPane, engine: Engine) -> None:
+    """The reason stands where the reply would be, and Regenerate is offered."""
+    pane.send("q")
+    message = engine.answer("", "error", {"error": "The model folder is gone: open another one."})
+    settle()
+    view = view_of(pane, message)
+    assert view._footer.text() == "The model folder is gone: open another one."
+    assert view.again_button.isVisible()
+    view.again_button.click()
+    assert len(engine.requests) == 2
+
+
+def test_store_errors_keep_the_text(qtbot, pane: ChatPane, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written is not lost because the disk is full."""
+
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr(pane._store.messages, "add", full)
+    pane.composer.set_text("precious words")
+    with qtbot.waitSignal(pane.problem) as caught:
+        pane.composer.send()
+    assert caught.args == ["The disk is full."]
+    assert pane.composer.text == "precious words"
+    assert engine.requests == []
+    assert pane.running is None
+
+
+def test_counting_is_asked_with_everything_that_would_be_sent(qtbot, pane: ChatPane, engine: Engine) -> None:
+    """System prompt, the shown branch and the draft; the answer goes to the meter."""
+    pane.settings.prompt.setPlainText("Be brief.")
+    pane.settings.flush()
+    pane.send("q1")
+    engine.answer("a1")
+    with qtbot.waitSignal(pane.count_requested) as caught:
+        QTest.keyClicks(pane.composer.input, "draft")
+    assert [m["content"] for m in caught.args[0]] == ["Be brief.", "q1", "a1", "draft"]
+    pane.set_context_count(10, 100)
+    assert pane.composer.meter.used == 10
+
+
+def test_left_out_messages_are_marked(pane: ChatPane, engine: Engine) -> None:
+    """The marker stands where the model begins to read, live and after opening the chat again."""
+    for n in range(3):
+        pane.send(f"q{n}")
+        engine.answer(f"a{n}", stats={"dropped_messages": 0 if n < 2 else 2})
+    pane.open_chat(pane.chat)
+    settle()
+    notes = [bool(view_of(pane, m)._note.text()) for m in pane.view.message_ids()]
+    assert notes == [False, False, True, False, False, False]
+    pane.send("q3")
+    turn = fake_turn(1, rounds=1)
+    from dataclasses import replace
+
+    turn.start = replace(turn.start, dropped_messages=4)
+    pane.started(engine.requests[-1].message, turn)
+    settle()
+    assert [bool(view_of(pane, m)._note.text()) for m in pane.view.message_ids()].index(True) == 4
+
+
+def test_a_search_hit_in_another_branch_is_shown(pane: ChatPane, engine: Engine, store: Store) -> None:
+    """Opening at a message brings its branch back, scrolls there and marks the words."""
+    pane.send("q1")
+    engine.answer("the needle")
+    hidden = pane.view.message_ids()[-1]
+    pane.regenerate(hidden)
+    engine.answer("nothing")
+    hit = store.chats.search("needle")[0]
+    pane.open_chat(hit.chat, hit.message, "needle")
+    settle()
+    assert hidden in pane.view.message_ids()
+    assert pane.view.find_bar.count.text() == "1 of 1"
+
+
+def test_font_size_keys(pane: ChatPane) -> None:
+    """Ctrl +, Ctrl - and Ctrl 0; the conversation follows."""
+    pane.activateWindow()
+    QTest.keyClick(pane.composer.input, Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(pane.composer.input, Qt.Key.Key_Equal, Qt.KeyboardModifier.ControlModifier)
+    assert theme().font_size == FONT_SIZE_DEFAULT + 2
+    QTest.keyClick(pane.composer.input, Qt.Key.Key_Minus, Qt.KeyboardModifier.ControlModifier)
+    assert theme().font_size == FONT_SIZE_DEFAULT + 1
+    QTest.keyClick(pane.composer.input, Qt.Key.Key_0, Qt.KeyboardModifier.ControlModifier)
+    assert theme().font_size == FONT_SIZE_DEFAULT
+
+
+def test_numbers_below_a_reply(pane: ChatPane) -> None:
+    """From the records: tokens, speed, acceptance length, strategy; nan is left out."""
+    turn = fake_turn(2, rounds=10)
+    stats = message_stats(turn)
+    assert stats["tokens"] == len(turn.tokens)
+    assert stats["accepted"] == turn.stats().accepted
+    line = footer(stats, "length")
+    assert f"τ {turn.stats().tau:.2f}" in line
+    assert line.endswith("stopped at the length limit")
+    empty = message_stats(fake_turn(2, rounds=0))
+    assert "nan" not in footer(empty, "cancelled")
+    assert footer({}, "stop_token") == ""
+    assert footer({"tokens": "many", "tau": None}, "stop_token") == ""
+
+
+def test_files_out_and_in(pane: ChatPane, engine: Engine, store: Store, tmp_path: Path) -> None:
+    """Markdown and JSON by extension, which is added when missing; back in as a new chat."""
+    pane.send("q1")
+    engine.answer("a1")
+    written = export_chat(store, pane.chat, tmp_path / "x.json")
+    assert export_chat(store, pane.chat, tmp_path / "chat.v2").name == "chat.v2.md"
+    copy = import_chat(store, written)
+    assert [m.content for m in store.messages.path(copy.id)] == ["q1", "a1"]
+    with pytest.raises(StoreError, match=r"chat\.v2\.md is Markdown"):
+        import_chat(store, tmp_path / "chat.v2.md")
+    written.write_text(written.read_text().replace('"sampling": {}', '"sampling": {"temperature": 99}'))
+    with pytest.raises(
+        StoreError, match=r"x\.json cannot be imported: its sampling values are wrong: temperature is 99"
+    ):
+        import_chat(store, written)
+    assert file_name('a/b: "c"?\n…', "md") == "a b c.md"
+    assert file_name("...", "json") == "chat.json"
