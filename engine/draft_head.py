@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.errors import ModelFolderError
 from engine.kv_cache import KVCache
 from engine.models.dims import ModelDims
-from engine.runtime import Runner, Scratch
+from engine.runtime import PassSizes, Runner, Scratch
 from engine.target import tree_mask
 
 Floats = NDArray[np.float32]
@@ -45,12 +45,13 @@ class DraftHead:
             self._layer.bind_shared(f"past_key_values.0.{kind}", f"present.0.{kind}", self.cache.layer(0, kind))
         self.d2t = _load_d2t(folder / "eagle_d2t.npy", dims.vocab_size)
         self._scratch = Scratch()
+        self._sizes = PassSizes()
 
     def fuse(self, hidden: Floats) -> Floats:
         """[S, taps · hidden] → [S, hidden]; a fresh array."""
-        out = np.empty((1, len(hidden), self.hidden_size), np.float32)
-        self._fc.run({"fc_hidden": np.ascontiguousarray(hidden)[None]}, {"hidden_states": out})
-        fused: Floats = out[0]
+        out = self._scratch.get("fused", (1, len(hidden), self.hidden_size))
+        self._fc.run(len(hidden), {"fc_hidden": self._scratch.filled("taps", hidden)}, {"hidden_states": out})
+        fused: Floats = out[0].copy()
         return fused
 
     def forward(
@@ -71,21 +72,19 @@ class DraftHead:
         """
         rows, past = len(tokens), self.cache.length + ahead
         self.cache.room_for(ahead + rows)
-        wanted = np.arange(rows - 1 if last_only else 0, rows, dtype=np.int64)
+        first = rows - 1 if last_only else 0
         inputs: dict[str, NDArray[Any]] = {
-            "input_embed": self._embed(tokens)[None],
-            "hidden_states": np.ascontiguousarray(hidden)[None],
+            "input_embed": self._scratch.filled("embed", self._embed(tokens)),
+            "hidden_states": self._scratch.filled("streams", hidden),
             "attention_mask": tree_mask(sees, past, rows, self.cache.length),
-            "position_ids": np.ascontiguousarray(positions, np.int64)[None],
-            "logits_index": wanted,
-            "topk": np.array([topk], np.int64),
-            "seqlens_k": np.array([past + rows - 1], np.int32),
-            "total_sequence_length": np.array(past + rows, np.int32),
+            "position_ids": self._scratch.filled("positions", positions, np.int64),
+            "topk": self._scratch.filled("topk", topk, np.int64),
+            **self._sizes.inputs(past, rows, first),
         }
-        ids = self._scratch.get("ids", (1, len(wanted), topk), np.int64)
-        scores = self._scratch.get("scores", (1, len(wanted), topk))
-        out = self._scratch.get("hidden", (1, len(wanted), self.hidden_size))
-        self._layer.run(inputs, {"top_ids": ids, "top_scores": scores, "out_hidden_states": out})
+        ids = self._scratch.get("ids", (1, rows - first, topk), np.int64)
+        scores = self._scratch.get("scores", (1, rows - first, topk))
+        out = self._scratch.get("hidden", (1, rows - first, self.hidden_size))
+        self._layer.run(rows, inputs, {"top_ids": ids, "top_scores": scores, "out_hidden_states": out})
         return DraftPass(ids[0], scores[0], out[0])
 
     def stop(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.config import EngineConfig, SamplingConfig
 from engine.decoder import Decision, Verified
-from engine.sampling import probability, top_two_margin
+from engine.sampling import Judge
 from engine.token_tree import Candidates
 from engine.tokenizer import Tokenizer
 from engine.trace import KvChange, Node, Round, Settings, Source, Timings, Token
@@ -44,6 +44,7 @@ class Recorder:
     tokenizer: Tokenizer
     greedy: bool  # the choice after every row is then known, also off the path
     origins: list[Source] = field(default_factory=list)
+    judge: Judge = field(default_factory=Judge)
 
     def tokens(self, v: Verified) -> list[Token]:
         """All decisions of a pass with what the target thought of them, in text order."""
@@ -53,8 +54,7 @@ class Recorder:
         logits = v.output.logits[d.decided_by]
         source = self.origins[d.row] if d.source == "replay" else d.source
         node = d.node if d.source in _OF_A_NODE else -1
-        piece = self.tokenizer.piece(d.token)
-        return Token(d.token, piece, source, node, probability(logits, d.token), top_two_margin(logits)[1])
+        return Token(d.token, self.tokenizer.piece(d.token), source, node, *self.judge(logits, d.token))
 
     def candidates(self, c: Candidates | None, root: int) -> tuple[Node, ...]:
         """Nodes of a tree that is not verified yet; None: there is only the root."""

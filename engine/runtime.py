@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from engine.errors import Cancelled, ModelFolderError, RuntimeUnavailable
 
 _ERRORS_ONLY = 3
+_MAX_BINDINGS = 64
 
 
 def default_threads() -> int:
@@ -39,7 +40,6 @@ def session_options(threads: int) -> ort.SessionOptions:
     options.enable_mem_pattern = False
     options.log_severity_level = _ERRORS_ONLY
     options.add_session_config_entry("session.force_spinning_stop", "1")
-    options.add_session_config_entry("session.set_denormal_as_zero", "1")
     return options
 
 
@@ -60,8 +60,8 @@ class Runner:
         self.path = path
         self.input_names = [i.name for i in self._session.get_inputs()]
         self.output_names = [o.name for o in self._session.get_outputs()]
-        self._binding = self._session.io_binding()
-        self._held: dict[str, Any] = {}
+        self._shared: list[tuple[str, str, ort.OrtValue]] = []
+        self._bindings: dict[int, _Binding] = {}
         self._options = ort.RunOptions()
         self._stopping = False
         self._lock = threading.Lock()
@@ -73,23 +73,24 @@ class Runner:
 
     def bind_shared(self, source: str, target: str, array: NDArray[Any]) -> None:
         """Bind one buffer to an input and an output: the graph works in place. The array must stay alive."""
-        value = ort.OrtValue.ortvalue_from_numpy(array)
-        self._held[source] = self._held[target] = (array, value)
-        self._binding.bind_ortvalue_input(source, value)
-        self._binding.bind_ortvalue_output(target, value)
+        self._shared.append((source, target, ort.OrtValue.ortvalue_from_numpy(array)))
 
-    def run(self, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]) -> None:
-        """Run with contiguous `inputs`, into `outputs`. Raises `Cancelled` after `stop`."""
-        binding = self._binding
-        for name, array in inputs.items():
-            binding.bind_input(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
-        for name, array in outputs.items():
-            binding.bind_output(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+    def run(self, rows: int, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]) -> None:
+        """Run with contiguous `inputs`, into `outputs`. Raises `Cancelled` after `stop`.
+
+        An array that the last run of as many `rows` was given is not bound again: reusing arrays is cheaper.
+        """
+        binding = self._bindings.get(rows)
+        if binding is None:
+            if len(self._bindings) >= _MAX_BINDINGS:
+                self._bindings.clear()
+            binding = self._bindings[rows] = _Binding(self._session, self._shared)
+        binding.update(inputs, outputs)
         with self._lock:
             if self._stopping:
                 raise Cancelled("Stopped.")
         try:
-            self._session.run_with_iobinding(binding, self._options)
+            self._session.run_with_iobinding(binding.io, self._options)
         except Exception as error:
             if self._stopping:
                 raise Cancelled("Stopped.") from error
@@ -109,8 +110,49 @@ class Runner:
             self._options = ort.RunOptions()
 
 
+class _Binding:
+    """An io-binding for one number of rows, and the arrays it points to, which it keeps alive."""
+
+    def __init__(self, session: ort.InferenceSession, shared: list[tuple[str, str, ort.OrtValue]]) -> None:
+        self.io = session.io_binding()
+        self._held: dict[str, NDArray[Any]] = {}
+        for source, target, value in shared:
+            self.io.bind_ortvalue_input(source, value)
+            self.io.bind_ortvalue_output(target, value)
+
+    def update(self, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]) -> None:
+        """Bind what is not bound yet."""
+        for bind, arrays in ((self.io.bind_input, inputs), (self.io.bind_output, outputs)):
+            for name, array in arrays.items():
+                if self._held.get(name) is not array:
+                    bind(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+                    self._held[name] = array
+
+
+class PassSizes:
+    """The small inputs every pass has: cache lengths and the rows whose results are wanted. Reused in place."""
+
+    def __init__(self) -> None:
+        self._seqlens = np.zeros(1, np.int32)
+        self._total = np.zeros((), np.int32)
+        self._rows: dict[tuple[int, int], NDArray[np.int64]] = {}
+
+    def inputs(self, past: int, rows: int, first_wanted: int) -> dict[str, NDArray[Any]]:
+        """For `rows` rows behind `past` cached ones, with results for the rows from `first_wanted` on."""
+        self._seqlens[0] = past + rows - 1
+        self._total[...] = past + rows
+        key = first_wanted, rows
+        if key not in self._rows:
+            self._rows[key] = np.arange(first_wanted, rows, dtype=np.int64)
+        return {
+            "seqlens_k": self._seqlens,
+            "total_sequence_length": self._total,
+            "logits_index": self._rows[key],
+        }
+
+
 class Scratch:
-    """Reused output buffers, one per name and shape, so that nothing is allocated per pass."""
+    """Reused buffers, one per name and shape, so that nothing is allocated or bound anew per pass."""
 
     def __init__(self, limit: int = 256) -> None:
         self._arrays: dict[tuple[str, tuple[int, ...]], NDArray[Any]] = {}
@@ -125,3 +167,9 @@ class Scratch:
                 self._arrays.clear()
             found = self._arrays[key] = np.empty(shape, dtype)
         return found
+
+    def filled(self, name: str, content: Any, dtype: Any = np.float32) -> NDArray[Any]:
+        """A buffer [1, *content.shape] that holds `content`."""
+        buffer = self.get(name, (1, *np.shape(content)), dtype)
+        buffer[0] = content
+        return buffer

@@ -161,14 +161,33 @@ def _mix(value: int) -> int:
     return value ^ (value >> 31)
 
 
+class Judge:
+    """What the target thinks of a token it decided. Not thread-safe: it keeps scratch memory."""
+
+    def __init__(self) -> None:
+        self._scratch: Logits = np.zeros(0, dtype=np.float32)
+
+    def __call__(self, logits: Logits, token: int) -> tuple[float, float]:
+        """(probability of `token` at temperature 1 with nothing truncated, margin of the best logit over the second).
+
+        The margin is inf where there is no second.
+        """
+        if len(self._scratch) != len(logits):
+            self._scratch = np.zeros_like(logits)
+        best = int(logits.argmax())
+        top = logits[best]
+        weights = np.subtract(logits, top, out=self._scratch)
+        np.exp(weights, out=weights)
+        share = float(weights[token] / weights.sum())
+        rest = [float(part.max()) for part in (logits[:best], logits[best + 1 :]) if len(part)]
+        return share, float(top) - max(rest) if rest else math.inf
+
+
 def top_two_margin(logits: Logits) -> tuple[int, float]:
     """The largest logit's token (first of equals) and how far it is above the second largest; inf if there is none."""
-    best = int(logits.argmax())
-    rest = [part.max() for part in (logits[:best], logits[best + 1 :]) if len(part)]
-    return best, float(logits[best] - max(rest)) if rest else math.inf
+    return int(logits.argmax()), Judge()(logits, 0)[1]
 
 
 def probability(logits: Logits, token: int) -> float:
     """Softmax probability of `token` at temperature 1, nothing truncated."""
-    top = logits.max()
-    return float(np.exp(logits[token] - top) / np.exp(logits - top).sum())
+    return Judge()(logits, token)[0]

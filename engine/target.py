@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engine.errors import ModelFolderError
 from engine.kv_cache import KVCache
 from engine.models.dims import ModelDims
-from engine.runtime import Runner, Scratch
+from engine.runtime import PassSizes, Runner, Scratch
 
 MASKED = np.float32(-1e4)  # finite: minus infinity in a whole row would give NaN
 
@@ -54,11 +54,12 @@ class TargetModel:
                 buffer = self.cache.layer(i, kind)
                 self._runner.bind_shared(f"past_key_values.{i}.{kind}", f"present.{i}.{kind}", buffer)
         self._scratch = Scratch()
+        self._sizes = PassSizes()
         self._tap_width = len(dims.hidden_taps) * dims.hidden_size
 
     def embed(self, tokens: list[int] | Ints) -> Floats:
         """Rows of the embedding table, [S, hidden] float32."""
-        return self._embeddings[tokens].astype(np.float32)
+        return self._embeddings.take(tokens, axis=0).astype(np.float32)
 
     def forward(
         self, tokens: list[int] | Ints, positions: Ints, sees: NDArray[np.bool_] | None = None, last_only: bool = False
@@ -69,18 +70,16 @@ class TargetModel:
         """
         rows, past = len(positions), self.cache.length
         self.cache.room_for(rows)
-        wanted = np.arange(rows - 1 if last_only else 0, rows, dtype=np.int64)
+        first = rows - 1 if last_only else 0
         inputs: dict[str, NDArray[Any]] = {
-            "input_embed": self.embed(tokens)[None],
+            "input_embed": self._scratch.filled("embed", self.embed(tokens)),
             "attention_mask": tree_mask(sees, past, rows),
-            "position_ids": np.ascontiguousarray(positions, np.int64)[None],
-            "logits_index": wanted,
-            "seqlens_k": np.array([past + rows - 1], np.int32),
-            "total_sequence_length": np.array(past + rows, np.int32),
+            "position_ids": self._scratch.filled("positions", positions, np.int64),
+            **self._sizes.inputs(past, rows, first),
         }
-        logits = self._scratch.get("logits", (1, len(wanted), self.dims.vocab_size))
+        logits = self._scratch.get("logits", (1, rows - first, self.dims.vocab_size))
         hidden = self._scratch.get("hidden", (1, rows, self._tap_width))
-        self._runner.run(inputs, {"logits": logits, "hidden_states": hidden})
+        self._runner.run(rows, inputs, {"logits": logits, "hidden_states": hidden})
         return TargetPass(logits[0], hidden[0])
 
     def stop(self) -> None:

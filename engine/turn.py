@@ -18,7 +18,7 @@ from engine.config import EngineConfig, SamplingConfig
 from engine.decoder import Decoder, Verified
 from engine.errors import Cancelled
 from engine.recorder import Recorder, settings_of
-from engine.sampling import Sampler, probability, top_two_margin
+from engine.sampling import Sampler
 from engine.strategies.base import Proposal, Strategy
 from engine.stream_text import StreamText
 from engine.token_tree import Candidates
@@ -152,7 +152,7 @@ class TurnRunner:
         if self._penalised:
             self._history.add(first)
         piece = self._tokenizer.piece(first)
-        token = Token(first, piece, "first", -1, probability(logits, first), top_two_margin(logits)[1])
+        token = Token(first, piece, "first", -1, *self._recorder.judge(logits, first))
         text = self._reply.take(first)
         if self._reply.finish == "stop_token":
             token = token._replace(id=-1, text="")
