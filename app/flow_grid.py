@@ -21,6 +21,7 @@ class FlowGrid(QWidget):
         self._grid.setSpacing(GAP)
         self._widgets: list[QWidget] = []
         self.columns = 0
+        self._sized = False  # before the first real width all stand in one row, or the window would start too high
         self.setSizePolicy(
             QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred if stretch_rows else QSizePolicy.Policy.Maximum
         )
@@ -31,6 +32,14 @@ class FlowGrid(QWidget):
         widget.setSizePolicy(QSizePolicy.Policy.Ignored, widget.sizePolicy().verticalPolicy())  # equal columns
         self._widgets.append(widget)
         self.arrange(force=True)
+
+    def clear(self) -> None:
+        """Remove and delete all."""
+        for widget in self._widgets:
+            self._grid.removeWidget(widget)
+            widget.hide()
+            widget.deleteLater()
+        self._widgets.clear()
 
     def set_shown(self, widget: QWidget, shown: bool) -> None:
         """Show or hide one of the widgets and close the gap."""
@@ -44,7 +53,8 @@ class FlowGrid(QWidget):
     def arrange(self, *, force: bool = False) -> None:
         """Put the widgets where they belong at the present width."""
         shown = self.shown()
-        most = max(1, min(len(shown), (self.width() + GAP) // (self._column_width + GAP)))
+        room = (self.width() + GAP) // (self._column_width + GAP) if self._sized else len(shown)
+        most = max(1, min(len(shown), room))
         columns = -(-len(shown) // -(-len(shown) // most)) if shown else 1  # as many rows as needed, evenly filled
         if columns == self.columns and not force:
             return
@@ -69,4 +79,5 @@ class FlowGrid(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Follow the width."""
         super().resizeEvent(event)
+        self._sized = True
         self.arrange()

@@ -231,9 +231,8 @@ def theme() -> Theme:
 
 _STYLE_SHEET = """
 QToolTip {{ color: {text}; background: {raised}; border: 1px solid {line}; padding: 4px; }}
-QSplitter::handle {{ background: {line}; }}
-QSplitter::handle:hover {{ background: {accent}; }}
-QSplitter::handle:horizontal {{ width: 1px; margin: 0 2px; }}
-QSplitter::handle:vertical {{ height: 1px; margin: 2px 0; }}
+QSplitter::handle:horizontal {{ width: 5px; border-left: 1px solid {line}; }}
+QSplitter::handle:vertical {{ height: 5px; border-top: 1px solid {line}; }}
+QSplitter::handle:hover {{ background: {accent_soft}; }}
 QStatusBar::item {{ border: 0; }}
 """

@@ -19,11 +19,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.flow_grid import FlowGrid
 from app.progress_words import amount
 from app.theme import GAP, GAP_LARGE, GAP_SMALL, RADIUS, theme
 from engine import Progress
 
-WIDTH = 620
+WIDTH, BUTTON_WIDTH = 620, 150
 WHAT = (
     "Chat with a language model that runs on this computer, and watch how it finds its words.",
     "A small draft model proposes a tree of possible next words. The full model checks the whole tree in one pass and "
@@ -64,9 +65,11 @@ class WelcomePage(QScrollArea):
         outer = QHBoxLayout(page)
         column = QVBoxLayout()
         column.setSpacing(GAP_LARGE)
-        outer.addStretch(1)
-        outer.addLayout(column, 100)
-        outer.addStretch(1)
+        outer.setContentsMargins(GAP_LARGE, GAP_LARGE, GAP_LARGE, GAP_LARGE)
+        inner = QWidget()
+        inner.setMaximumWidth(WIDTH)
+        inner.setLayout(column)
+        outer.addWidget(inner)
         self.title = QLabel("Eyrie")
         column.addStretch(1)
         column.addWidget(self.title)
@@ -76,8 +79,6 @@ class WelcomePage(QScrollArea):
         column.addWidget(self._traces_card)
         column.addWidget(self._make_model())
         column.addStretch(2)
-        page.setMaximumWidth(100_000)
-        self._column = column
         self.setWidget(page)
         theme().changed.connect(self._restyle)
         self._restyle()
@@ -86,17 +87,14 @@ class WelcomePage(QScrollArea):
 
     def set_traces(self, paths: Sequence[Path]) -> None:
         """List the recordings that can be shown."""
-        while (item := self._trace_row.takeAt(0)) is not None:
-            if item.widget() is not None:
-                item.widget().deleteLater()
+        self._trace_row.clear()
         self.trace_buttons = []
         for path in paths:
             button = QPushButton(trace_title(path))
             button.setAutoDefault(True)
             button.clicked.connect(partial(self.trace_chosen.emit, path))
-            self._trace_row.addWidget(button)
+            self._trace_row.add(button)
             self.trace_buttons.append(button)
-        self._trace_row.addStretch(1)
         self._traces_card.setVisible(bool(paths))
 
     def set_model(self, name: str, size: int, licence: str) -> None:
@@ -138,12 +136,13 @@ class WelcomePage(QScrollArea):
         self.note.setVisible(bool(note))
         for widget in (self.folder_button, self.gguf_button):
             widget.setVisible(not progress)
+        self._buttons.arrange(force=True)
 
     def _make_traces(self) -> QFrame:
         card, column = self._card("Look at a recorded run", "Real rounds of the default model. Nothing to download.")
-        self._trace_row = QHBoxLayout()
+        self._trace_row = FlowGrid(BUTTON_WIDTH)
         self.trace_buttons: list[QPushButton] = []
-        column.addLayout(self._trace_row)
+        column.addWidget(self._trace_row)
         return card
 
     def _make_model(self) -> QFrame:
@@ -166,11 +165,10 @@ class WelcomePage(QScrollArea):
         self.gguf_button.clicked.connect(self.open_gguf)
         for widget in (self.error, self.note, self.step, self.bar):
             column.addWidget(widget)
-        row = QHBoxLayout()
+        self._buttons = FlowGrid(BUTTON_WIDTH)
         for button in (self.get_button, self.cancel_button, self.folder_button, self.gguf_button):
-            row.addWidget(button)
-        row.addStretch(1)
-        column.addLayout(row)
+            self._buttons.add(button)
+        column.addWidget(self._buttons)
         return card
 
     def _card(self, heading: str, text: str) -> tuple[QFrame, QVBoxLayout]:
@@ -190,11 +188,6 @@ class WelcomePage(QScrollArea):
 
     def _restyle(self) -> None:
         t = theme()
-        self.title.setFont(t.font(2.2, bold=True))
-        for label in self._headings:
-            label.setFont(t.font(1.2, bold=True))
-        for label in self._muted:
-            label.setStyleSheet(f"color: {t.color('muted').name()};")
         self.error.setStyleSheet(f"color: {t.color('danger').name()};")
         self.note.setStyleSheet(f"color: {t.color('success').name()};")
         c = {role: t.color(role).name() for role in ("surface", "line", "accent", "on_accent", "window")}
@@ -204,6 +197,11 @@ class WelcomePage(QScrollArea):
             f"#main {{ background: {c['accent']}; color: {c['on_accent']}; border: 0; border-radius: 4px;"
             f" padding: {GAP_SMALL + 2}px {GAP_LARGE}px; font-weight: bold; }}"
         )
+        self.title.setFont(t.font(2.2, bold=True))  # after the sheet, which would put the fonts back
+        for label in self._headings:
+            label.setFont(t.font(1.2, bold=True))
+        for label in self._muted:
+            label.setStyleSheet(f"color: {t.color('muted').name()};")
 
 
 def _words(text: str) -> QLabel:
@@ -211,6 +209,5 @@ def _words(text: str) -> QLabel:
     label = QLabel(text)
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
-    label.setMaximumWidth(WIDTH)
     label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
     return label

@@ -19,6 +19,7 @@ from app.plots.series import RoundSeries
 from app.selection import Selection
 from app.theme import GAP_SMALL, theme
 
+LEAST_HEIGHT, LABEL_HEIGHT = 104, 150  # below the second the name of the x axis is left out
 EMPTY = "No rounds yet. Send a message, or open a recorded run."
 Row = Sequence[Any]
 
@@ -157,6 +158,7 @@ class Chart(QWidget):
         """Keep the empty text over the plot."""
         super().resizeEvent(event)
         self.empty.setGeometry(self.plot.rect())
+        self.item.getAxis("bottom").showLabel(self.height() >= LABEL_HEIGHT)
 
     def leaveEvent(self, event: Any) -> None:
         """Nothing is hovered any more."""
@@ -182,7 +184,7 @@ class Chart(QWidget):
         layout.setSpacing(0)
         layout.addWidget(self.header)
         layout.addWidget(self.plot, 1)
-        self.setMinimumHeight(140)
+        self.setMinimumHeight(LEAST_HEIGHT)
 
     def _user_moved(self, *_: object) -> None:
         self._moved = True

@@ -1,0 +1,201 @@
+"""Files in and out: recordings, conversations, pictures, tables, models; by dialog or dropped on the window."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.chat.files import ask_export, ask_import, import_chat
+from app.model_controller import ModelController
+from app.panels import Panels
+from app.selection import Selection
+from app.store import Chat, Store, StoreError
+from app.store.exchange import FORMAT
+from app.tasks import Tasks
+from engine import Turn, load_trace, rounds_csv, save_trace
+
+TRACES = "Recorded runs (*.json *.json.gz *.gz);;All files (*)"
+LARGEST_PEEK = 4096  # characters of a dropped file looked at to tell a conversation from a recording
+
+
+class FileCommands(QObject):
+    """Signals:
+    trace_opened(Turn, str): a recording was read; the name to show.
+    chat_imported(int): a conversation was added to the store.
+    said(str): one good sentence.
+    problem(str): one bad sentence.
+    """
+
+    trace_opened = Signal(object, str)
+    chat_imported = Signal(int)
+    said = Signal(str)
+    problem = Signal(str)
+
+    def __init__(
+        self,
+        window: QWidget,
+        store: Store,
+        selection: Selection,
+        panels: Panels,
+        models: ModelController,
+        tasks: Tasks,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._store, self._selection = window, store, selection
+        self._panels, self._models, self._tasks = panels, models, tasks
+        self._folder = Path.home()
+
+    # Recordings
+
+    def ask_trace(self) -> None:
+        """Choose a recording and open it."""
+        chosen, _ = QFileDialog.getOpenFileName(self._window, "Open a recorded run", str(self._folder), TRACES)
+        if chosen:
+            self.open_trace(Path(chosen))
+
+    def open_trace(self, path: Path, name: str = "") -> None:
+        """Read a recording; the file may be anything."""
+        self._folder = path.parent
+        then = partial(self._trace_read, name or path.name.removesuffix(".gz").removesuffix(".json"))
+        self._tasks.run(partial(load_trace, path), f"opening {path.name}", then, self.problem.emit)
+
+    def _trace_read(self, name: str, turn: Turn) -> None:
+        if turn.rounds:
+            self.trace_opened.emit(turn, name)
+        else:
+            self.problem.emit(f"{name} holds no rounds, so there is nothing to look at.")
+
+    def save_trace(self) -> None:
+        """Keep all rounds of the shown turn as a file."""
+        turn = self._snapshot()
+        path = self._ask("Save the trace", "trace.json", "Recorded run (*.json *.json.gz)", (".json", ".gz"))
+        if turn is not None and path is not None:
+            self._write(partial(save_trace, path, turn), path)
+
+    def save_rounds(self) -> None:
+        """Keep the rounds of the shown turn as a table."""
+        turn = self._snapshot()
+        path = self._ask("Save the rounds", "rounds.csv", "Table (*.csv)", (".csv",))
+        if turn is not None and path is not None:
+            self._write(lambda: path.write_text(rounds_csv(turn), encoding="utf-8"), path)
+
+    def save_tree(self, kind: str) -> None:
+        """Keep the shown tree as "png" or "svg"."""
+        path = self._ask("Save the tree", f"tree.{kind}", f"Picture (*.{kind})", (f".{kind}",))
+        if path is not None:
+            self._panels.tree.save_picture(path, kind)
+
+    def save_plot(self, name: str, kind: str) -> None:
+        """Keep a chart as "png" or "csv"."""
+        path = self._ask("Save the chart", f"{name}.{kind}", f"*.{kind}", (f".{kind}",))
+        if path is None:
+            return
+        try:
+            self._panels.plots.export(name, path)
+        except OSError as error:
+            self.problem.emit(f"{path} cannot be written ({error.strerror or error}): choose another place.")
+        else:
+            self.said.emit(f"Saved {path}.")
+
+    # Conversations
+
+    def export_chat(self, chat: int, kind: str) -> None:
+        """Keep a conversation as "md" or "json"."""
+        if not chat:
+            self.problem.emit("There is no conversation to export: start or choose one first.")
+            return
+        try:
+            path = ask_export(self._window, self._store, chat, kind, self._folder)
+        except StoreError as error:
+            self.problem.emit(str(error))
+            return
+        if path is not None:
+            self._folder = path.parent
+            self.said.emit(f"Saved {path}.")
+
+    def ask_import(self) -> None:
+        """Choose a conversation file and add it."""
+        try:
+            self._imported(ask_import(self._window, self._store, self._folder))
+        except StoreError as error:
+            self.problem.emit(str(error))
+
+    def import_file(self, path: Path) -> None:
+        """Add a conversation file."""
+        try:
+            self._imported(import_chat(self._store, path))
+        except StoreError as error:
+            self.problem.emit(str(error))
+
+    def _imported(self, chat: Chat | None) -> None:
+        if chat is not None:
+            self.chat_imported.emit(chat.id)
+            self.said.emit(f"Imported “{chat.name}”.")
+
+    # Models
+
+    def ask_folder(self) -> None:
+        """Choose a model folder and load it."""
+        chosen = QFileDialog.getExistingDirectory(self._window, "Open a model folder", str(self._folder))
+        if chosen:
+            self._models.load(Path(chosen))
+
+    def ask_gguf(self) -> None:
+        """Choose a GGUF file, convert and load it."""
+        chosen, _ = QFileDialog.getOpenFileName(
+            self._window, "Open a GGUF file", str(self._folder), "Models (*.gguf);;All files (*)"
+        )
+        if chosen:
+            self._models.get(chosen)
+
+    # Dropped
+
+    def drop(self, path: Path) -> None:
+        """Do what fits the file: a model, a conversation, or a recording."""
+        if path.is_dir():
+            self._models.load(path)
+        elif path.suffix.lower() == ".gguf":
+            self._models.get(str(path))
+        elif is_conversation(path):
+            self.import_file(path)
+        else:
+            self.open_trace(path)
+
+    # Inside
+
+    def _snapshot(self) -> Turn | None:
+        """The shown turn as it is now; the engine may go on adding to it."""
+        turn = self._selection.turn
+        if turn is None or not turn.rounds:
+            self.problem.emit("There are no rounds to save yet: send a message or open a recorded run first.")
+            return None
+        return Turn(turn.start, turn.prefill, list(turn.rounds), turn.end)
+
+    def _ask(self, title: str, name: str, kinds: str, suffixes: tuple[str, ...]) -> Path | None:
+        """A file to write, its extension added when it is missing."""
+        chosen, _ = QFileDialog.getSaveFileName(self._window, title, str(self._folder / name), kinds)
+        if not chosen:
+            return None
+        path = Path(chosen)
+        self._folder = path.parent
+        return path if path.suffix.lower() in suffixes else path.with_name(path.name + suffixes[0])
+
+    def _write(self, call: object, path: Path) -> None:
+        def failed(sentence: str) -> None:
+            self.problem.emit(sentence)
+
+        self._tasks.run(call, f"saving {path.name}", lambda _: self.said.emit(f"Saved {path}."), failed)  # type: ignore[arg-type]
+
+
+def is_conversation(path: Path) -> bool:
+    """Whether a file begins like an exported conversation."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            start = file.read(LARGEST_PEEK)
+    except (OSError, UnicodeDecodeError):
+        return False
+    return json.dumps(FORMAT) in start

@@ -1,0 +1,79 @@
+"""A place for the plots that loads pyqtgraph only when it is first seen: the window must appear before that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.selection import Selection
+
+if TYPE_CHECKING:
+    from app.plots.panel import PlotPanel
+
+AFTER_MS = 50  # after it was first shown: the first picture of the window comes before
+
+
+class LazyPlots(QWidget):
+    """Signals: those of `PlotPanel`."""
+
+    export_wanted = Signal(str, str)
+    shown_changed = Signal()
+
+    def __init__(self, selection: Selection, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Plots")
+        self.setMinimumHeight(120)
+        self._selection = selection
+        self._panel: PlotPanel | None = None
+        self._plain: tuple[float | None, str] = (None, "not measured yet")
+        self._shown: list[str] = []
+        self._timer = QTimer(self, interval=AFTER_MS, singleShot=True)
+        self._timer.timeout.connect(self.panel)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+
+    def panel(self) -> PlotPanel:
+        """The charts, made now if they are not there."""
+        if self._panel is None:
+            from app.plots.panel import PlotPanel
+
+            self._panel = PlotPanel(self._selection, self)
+            self._panel.set_plain(*self._plain)
+            if self._shown:
+                self._panel.set_shown(self._shown)
+            self._panel.export_wanted.connect(self.export_wanted)
+            self._panel.shown_changed.connect(self.shown_changed)
+            self.layout().addWidget(self._panel)
+        return self._panel
+
+    @property
+    def shown(self) -> list[str]:
+        """Names of the charts that are shown."""
+        return self._panel.shown if self._panel is not None else self._shown
+
+    def set_shown(self, names: Iterable[str]) -> None:
+        """Show these charts."""
+        self._shown = list(names)
+        if self._panel is not None:
+            self._panel.set_shown(self._shown)
+
+    def set_plain(self, ms: float | None, reason: str = "") -> None:
+        """The calibrated cost of plain decoding, or why there is none."""
+        self._plain = (ms, reason)
+        if self._panel is not None:
+            self._panel.set_plain(ms, reason)
+
+    def export(self, name: str, path: Path) -> None:
+        """Write a chart as PNG or CSV. Raises `OSError`."""
+        self.panel().export(name, path)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Load soon."""
+        super().showEvent(event)
+        if self._panel is None:
+            self._timer.start()
