@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QGraphicsView, QWidget
 
 ZOOM_STEP, ZOOM_LEAST, ZOOM_MOST = 1.2, 0.08, 4.0
 FIT_LEAST, FIT_MOST = 0.55, 1.25  # automatic fit neither shrinks text below reading size nor blows up small drawings
+ESSENCE_LEAST = 0.4  # but it shrinks this far to have the essence in sight
 CLICK_SLACK = 4  # pixels a click may move
 
 
@@ -58,9 +59,9 @@ class Canvas(QGraphicsView):
         self._fit(ZOOM_LEAST)
 
     def refit(self) -> None:
-        """After a change: fit, unless the user has chosen a view. Text stays readable and the essence in sight."""
+        """After a change: fit, unless the user has chosen a view. Text stays readable; the essence comes first."""
         if not self.own_zoom:
-            self._fit(FIT_LEAST)
+            self._fit(max(ESSENCE_LEAST, min(FIT_LEAST, self._scale_of(self.essence()))))
 
     def zoom(self, factor: float, at: QPointF | None = None) -> None:
         """Zoom by a factor around a viewport point, the middle if none is given."""
@@ -76,13 +77,18 @@ class Canvas(QGraphicsView):
         self.moved()
 
     def _fit(self, least: float) -> None:
-        rect, room = self.content(), self.maximumViewportSize()
-        if rect.isEmpty() or room.isEmpty():
+        rect = self.content()
+        if rect.isEmpty() or self.maximumViewportSize().isEmpty():
             return
-        scale = min(room.width() / rect.width(), room.height() / rect.height(), FIT_MOST)
+        scale = self._scale_of(rect)
         self.resetTransform()
         self.scale(max(scale, least), max(scale, least))
         self.centerOn(rect.center() if scale >= least else self._essence_centre(least))
+
+    def _scale_of(self, rect: QRectF) -> float:
+        """The scale at which a rectangle just fits."""
+        room = self.maximumViewportSize()
+        return min(room.width() / max(rect.width(), 1.0), room.height() / max(rect.height(), 1.0), FIT_MOST)
 
     def _essence_centre(self, scale: float) -> QPointF:
         """The middle of the essence; its start where even that is too large."""

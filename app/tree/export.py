@@ -42,10 +42,9 @@ def save_png(scene: TreeScene, path: Path, title: str = "", scale: float = SCALE
     image = QImage(int(size.width() * scale), int(size.height() * scale), QImage.Format.Format_RGB32)
     if image.isNull():
         raise ExportError(f"The picture of {path.name} does not fit into memory: hide the pruned nodes and try again.")
-    painter = QPainter(image)
-    painter.scale(scale, scale)
-    _draw(scene, painter, size, title)
-    painter.end()
+    with QPainter(image) as painter:
+        painter.scale(scale, scale)
+        _draw(scene, painter, size, title)
     data = QByteArray()
     buffer = QBuffer(data)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -65,9 +64,8 @@ def save_svg(scene: TreeScene, path: Path, title: str = "") -> Path:
     generator.setViewBox(QRectF(0, 0, size.width(), size.height()))
     generator.setTitle(title or "Draft tree")
     generator.setDescription("Draft tree of one round of speculative decoding, drawn by Eyrie")
-    painter = QPainter(generator)
-    _draw(scene, painter, size, title)
-    painter.end()
+    with QPainter(generator) as painter:
+        _draw(scene, painter, size, title)
     return _write(path, data)
 
 

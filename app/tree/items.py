@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.theme import theme
@@ -107,13 +107,13 @@ class NodeItem(QGraphicsItem):
         paint_mark(painter, self.rect.topRight() + QPointF(-1, 1), 7.0, style)
 
     def _paint_ring(self, painter: QPainter) -> None:
-        """Pinned: a wide highlight. Hovered and keyboard: a line around."""
+        """Pinned: a wide line. Hovered: a thin one. Keyboard: a dotted one."""
         painter.setBrush(Qt.BrushStyle.NoBrush)
         if self.pinned:
-            painter.setPen(QPen(QColor("#E69F00"), 2.5))
+            painter.setPen(QPen(theme().color("text"), 3.2))
             painter.drawRoundedRect(self.rect.adjusted(-6, -6, 6, 6), 9, 9)
         if self.hovered or self.current:
-            pen = QPen(theme().color("text" if self.hovered else "accent"), 2.0)
+            pen = QPen(theme().color("text" if self.hovered else "accent"), 1.8)
             pen.setStyle(Qt.PenStyle.SolidLine if self.hovered else Qt.PenStyle.DotLine)
             painter.setPen(pen)
             painter.drawRoundedRect(self.rect.adjusted(-3.5, -3.5, 3.5, 3.5), 7, 7)

@@ -136,20 +136,19 @@ class KvStrip(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Counts, both strips, and the moves between them."""
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillRect(self.rect(), theme().color("surface"))
-        room = QRectF(8, 3, self.width() - 16, self._face.height)
-        text = self._face.fit(self.readout(), room.width())
-        paint_lines(painter, [line(self._face, text, room, theme().color("text"), LEFT)])
-        if self.rows:
-            self._paint_before(painter, self._top(), f"{self.counts.before} before")
-            if self.appended:
-                self._paint_appended(painter)
-            if self.committed:
-                self._paint_before(painter, self._top() + 2 * CELL_HEIGHT, f"{self.counts.before} before")
-                self._paint_kept(painter)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.fillRect(self.rect(), theme().color("surface"))
+            room = QRectF(8, 3, self.width() - 16, self._face.height)
+            text = self._face.fit(self.readout(), room.width())
+            paint_lines(painter, [line(self._face, text, room, theme().color("text"), LEFT)])
+            if self.rows:
+                self._paint_before(painter, self._top(), f"{self.counts.before} before")
+                if self.appended:
+                    self._paint_appended(painter)
+                if self.committed:
+                    self._paint_before(painter, self._top() + 2 * CELL_HEIGHT, f"{self.counts.before} before")
+                    self._paint_kept(painter)
 
     def _paint_before(self, painter: QPainter, y: float, text: str) -> None:
         place = QRectF(8, y, BEFORE_WIDTH, CELL_HEIGHT)

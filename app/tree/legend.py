@@ -88,11 +88,10 @@ class Legend(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """All entries, then what the numbers mean."""
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.translate(PAD, 0)
-        draw_legend(painter, self.width() - 2 * PAD, self.kinds)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.translate(PAD, 0)
+            draw_legend(painter, self.width() - 2 * PAD, self.kinds)
 
     def _wrap(self) -> None:
         height = int(draw_legend(None, self.width() - 2 * PAD, self.kinds))

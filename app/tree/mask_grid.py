@@ -24,12 +24,14 @@ class MaskGrid(QWidget):
 
     Signals:
         node_hovered: node id of the row under the mouse or the keyboard, -1 for none.
+        said: the readout changed.
 
     Attributes:
         cell: (row, column) pointed at, column -1 for the context; None for none.
     """
 
     node_hovered = Signal(int)
+    said = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -79,7 +81,7 @@ class MaskGrid(QWidget):
 
     def restyle(self) -> None:
         """Fonts or colours changed."""
-        self._face, self._small = Face(0.92), Face(SMALL)
+        self._small = Face(SMALL)
         self._changed()
 
     def sizeHint(self) -> QSize:
@@ -96,7 +98,7 @@ class MaskGrid(QWidget):
         return self._small.width("n") * (NAMES_WIDTH + 3) + 8
 
     def _head(self) -> float:
-        return 2 * self._face.height + self._small.height + 12
+        return self._small.height + 8
 
     def cell_size(self) -> float:
         """Side of a cell in pixels."""
@@ -128,14 +130,18 @@ class MaskGrid(QWidget):
 
     def _changed(self) -> None:
         self.setMinimumSize(self._size(CELL_LEAST))
-        self.setAccessibleDescription(self.readout())
+        self._say()
         self.update()
+
+    def _say(self) -> None:
+        self.setAccessibleDescription(self.readout())
+        self.said.emit(self.readout())
 
     def _point(self, cell: tuple[int, int] | None) -> None:
         if cell == self.cell:
             return
         self.cell = cell
-        self.setAccessibleDescription(self.readout())
+        self._say()
         self.node_hovered.emit(self.rows[cell[0]].node if cell else -1)
         self.update()
 
@@ -164,28 +170,12 @@ class MaskGrid(QWidget):
         self._point((max(0, min(last, r + down)), max(-1, min(last, c + across))))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Readout, headers, cells, marks."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme().color("surface"))
-        text = self._wrapped(self.readout())
-        lines = [
-            line(self._face, part, QRectF(6, 3 + i * self._face.height, self.width() - 12, self._face.height),
-                 theme().color("text"), LEFT)
-            for i, part in enumerate(text)
-        ]  # fmt: skip
-        paint_lines(painter, lines)
-        if self.rows:
-            self._paint_headers(painter)
-            self._paint_cells(painter)
-        painter.end()
-
-    def _wrapped(self, text: str) -> list[str]:
-        """At most two lines."""
-        room = self.width() - 12
-        words, first = text.split(" "), ""
-        while words and self._face.width(f"{first} {words[0]}") <= room:
-            first = f"{first} {words.pop(0)}".strip()
-        return [first, self._face.fit(" ".join(words), room)] if words else [first]
+        """Headers, cells, marks."""
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), theme().color("surface"))
+            if self.rows:
+                self._paint_headers(painter)
+                self._paint_cells(painter)
 
     def _paint_headers(self, painter: QPainter) -> None:
         size, muted, text = self.cell_size(), theme().color("muted"), theme().color("text")

@@ -1,30 +1,22 @@
-"""The right side's tree: legend, tree, steps, timeline, and beside it on demand table, mask and cache.
+"""The right side's tree, linked: every part shows the selected round, and tells the selection what is touched.
 
-Links all of them through the selection; loads nothing, runs nothing.
+Loads nothing, runs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QScrollArea, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.selection import Selection
 from app.throttle import Throttle
 from app.tree.export import save_png, save_svg
-from app.tree.header import TreeHeader
-from app.tree.kv_strip import KvStrip
-from app.tree.legend import Legend
-from app.tree.mask_grid import MaskGrid
-from app.tree.phase_bar import PhaseBar
+from app.tree.panes import Panes
 from app.tree.phases import phase_labels, phase_step
 from app.tree.stepper import Stepper
-from app.tree.table_view import TreeTable
-from app.tree.timeline import Timeline
-from app.tree.view import TreeView
 from app.tree.words import summary
 from engine.errors import EyrieError
 from engine.trace import Phase
@@ -32,7 +24,7 @@ from engine.trace import Phase
 REDRAW_MS = 80  # at most 12 trees a second while a reply streams
 
 
-class TreePanel(QWidget):
+class TreePanel(Panes):
     """Everything about the shown round.
 
     Signals:
@@ -50,19 +42,10 @@ class TreePanel(QWidget):
         super().__init__(parent)
         self.selection = selection
         self.stepper = Stepper(selection, self)
-        self.header, self.legend, self.phase_bar = TreeHeader(), Legend(), PhaseBar()
-        self.view, self.timeline, self.kv_strip = TreeView(), Timeline(), KvStrip()
-        self.table, self.mask = TreeTable(), MaskGrid()
-        self.mask_area = QScrollArea()
-        self.mask_area.setWidget(self.mask)
-        self.mask_area.setWidgetResizable(True)
-        self.mask_area.setFrameShape(QScrollArea.Shape.NoFrame)
-        self.mask_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._lay_out()
         self._draw_soon = Throttle(self._draw, REDRAW_MS, self)
         self._stale = True
         self._connect()
-        self._redraw()
+        self._turn_changed()
 
     # For the window
 
@@ -90,36 +73,6 @@ class TreePanel(QWidget):
         self.message.emit(f"Saved {written}.")
         return written
 
-    # Putting together
-
-    def _lay_out(self) -> None:
-        self.side = QSplitter(Qt.Orientation.Vertical)
-        self.side.addWidget(self.table)
-        self.side.addWidget(self.mask_area)
-        self.across = QSplitter(Qt.Orientation.Horizontal)
-        self.across.addWidget(self.view)
-        self.across.addWidget(self.side)
-        self.across.setStretchFactor(0, 1)
-        self.across.setCollapsible(0, False)
-        upper = QWidget()
-        box = QVBoxLayout(upper)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(0)
-        for widget, stretch in (
-            (self.header, 0), (self.legend, 0), (self.across, 1), (self.kv_strip, 0), (self.phase_bar, 0),
-        ):  # fmt: skip
-            box.addWidget(widget, stretch)
-        self.down = QSplitter(Qt.Orientation.Vertical)
-        self.down.addWidget(upper)
-        self.down.addWidget(self.timeline)
-        self.down.setStretchFactor(0, 1)
-        self.down.setCollapsible(0, False)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self.down)
-        for pane in (self.table, self.mask_area, self.kv_strip, self.side):
-            pane.hide()
-
     def _connect(self) -> None:
         s = self.selection
         s.turn_changed.connect(self._turn_changed)
@@ -146,26 +99,11 @@ class TreePanel(QWidget):
         h.live_toggled.connect(self._live_toggled)
         h.ghosts_toggled.connect(self._ghosts)
         h.top_down_toggled.connect(self._top_down)
-        h.table_toggled.connect(self._pane_shower(self.table))
-        h.mask_toggled.connect(self._pane_shower(self.mask_area))
-        h.kv_toggled.connect(self._pane_shower(self.kv_strip))
+        self.pane_opened.connect(self._draw)
         h.fit_requested.connect(self.view.fit)
         h.picture_chosen.connect(self.save_picture)
         h.trace_requested.connect(self.export_trace_requested)
         h.rounds_requested.connect(self.export_rounds_requested)
-
-    def _pane_shower(self, pane: QWidget) -> Callable[[bool], None]:
-        def show(on: bool) -> None:
-            pane.setVisible(on)
-            beside = not (self.table.isHidden() and self.mask_area.isHidden())
-            if beside and self.side.isHidden():
-                self.side.show()
-                self.across.setSizes([round(self.width() * share) for share in (0.55, 0.45)])
-            self.side.setVisible(beside)
-            self.side.setSizes([self.height(), self.height()])
-            self._draw()
-
-        return show
 
     # Selection to widgets
 

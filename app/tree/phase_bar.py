@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.theme import GAP, GAP_SMALL, theme
@@ -60,6 +61,7 @@ class PhaseBar(QWidget):
         if labels != self.labels:
             self._set_labels(labels)
         self.index = index
+        self._fold()
         for i, button in enumerate(self.buttons[: len(labels)]):
             button.setChecked(i == index)
             button.setEnabled(not waiting or i == index)
@@ -77,7 +79,7 @@ class PhaseBar(QWidget):
         self.sentence.setFixedHeight(lines)  # two lines always: the tree above must not jump
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self.setStyleSheet(
-            f"QToolButton {{ border: 1px solid {t.color('line').name()}; border-radius: 4px; padding: 2px 7px;"
+            f"QToolButton {{ border: 1px solid {t.color('line').name()}; border-radius: 4px; padding: 2px 5px;"
             f" background: {t.color('raised').name()}; color: {t.color('text').name()}; }}"
             f"QToolButton:hover {{ background: {t.color('hover').name()}; }}"
             f"QToolButton:focus {{ border-color: {t.color('accent').name()}; }}"
@@ -103,12 +105,26 @@ class PhaseBar(QWidget):
         while len(self.buttons) < len(labels):
             self._add_button(len(self.buttons))
         for i, button in enumerate(self.buttons):
-            button.setVisible(i < len(labels))
             if i < len(labels):
                 button.setText(labels[i])
                 name = f"Level {labels[i]}" if labels[i].isdigit() else labels[i].capitalize()
                 button.setAccessibleName(name)
                 button.setToolTip(name)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """More or fewer levels fit."""
+        super().resizeEvent(event)
+        self._fold()
+
+    def _fold(self) -> None:
+        """Where not all buttons fit, keep of the levels the first, the last and those around the present step."""
+        levels = [i for i, label in enumerate(self.labels) if label.isdigit()]
+        near = {*levels[:1], *levels[-1:], self.index - 1, self.index, self.index + 1}
+        space = self._row.spacing()
+        wide = sum(b.sizeHint().width() + space for b in (self.back, self.on, *self.buttons[: len(self.labels)]))
+        fits = wide + 3 * GAP <= self.width()
+        for i, button in enumerate(self.buttons):
+            button.setVisible(i < len(self.labels) and (fits or i not in levels or i in near))
 
     def _add_button(self, index: int) -> None:
         button = QToolButton(checkable=True)

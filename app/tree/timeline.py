@@ -12,7 +12,8 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResize
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import theme
-from app.tree.timeline_paint import GUTTER, HEAD, Frame, paint_timeline
+from app.tree.look import SMALL, Face
+from app.tree.timeline_paint import Frame, paint_timeline
 from app.tree.words import plural
 from engine.trace import Round
 
@@ -47,8 +48,15 @@ class Timeline(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
         self.setMinimumHeight(112)
         self.setAccessibleName("Timeline of rounds")
-        theme().changed.connect(self.update)
+        theme().changed.connect(self.restyle)
+        self.restyle()
         self._describe()
+
+    def restyle(self) -> None:
+        """Fonts or colours changed."""
+        self.gutter = max(Face(SMALL).width(text) for text in ("tokens", "000 ms")) + 10
+        self.head = Face(0.92).height + 5
+        self.update()
 
     def set_rounds(self, rounds: Sequence[Round]) -> None:
         """Show the rounds of another turn; the sequence may grow, see `grown`."""
@@ -87,12 +95,12 @@ class Timeline(QWidget):
 
     def bar(self, index: int) -> QRectF:
         """Place of a round's bar, both lanes, in pixels."""
-        return QRectF(GUTTER + index * self.pitch - self.offset, HEAD, self.pitch, self.height() - HEAD)
+        return QRectF(self.gutter + index * self.pitch - self.offset, self.head, self.pitch, self.height() - self.head)
 
     def round_at(self, x: float) -> int:
         """The round whose bar is at x, -1 for none."""
-        index = int((x - GUTTER + self.offset) // self.pitch)
-        return index if x >= GUTTER and 0 <= index < len(self.rounds) else -1
+        index = int((x - self.gutter + self.offset) // self.pitch)
+        return index if x >= self.gutter and 0 <= index < len(self.rounds) else -1
 
     def focus_current(self) -> None:
         """Bring the shown round to the middle, at the usual zoom."""
@@ -106,7 +114,7 @@ class Timeline(QWidget):
         return QSize(480, 132)
 
     def _room(self) -> float:
-        return max(1.0, self.width() - GUTTER - 4)
+        return max(1.0, self.width() - self.gutter - 4)
 
     def _clamp(self) -> None:
         most = max(0.0, len(self.rounds) * self.pitch - self._room())
@@ -131,13 +139,21 @@ class Timeline(QWidget):
         """Only the bars in sight."""
         first = max(0, int(self.offset // self.pitch))
         last = min(len(self.rounds), int((self.offset + self._room()) // self.pitch) + 1)
+        marks = self.current, self.hovered, self.pinned, self.live
         frame = Frame(
-            self.rounds, first, last, self.pitch, self.offset, QRectF(self.rect()), *self._most, self.current,
-            self.hovered, self.pinned, self.live, self.readout(), self.hasFocus(),
-        )  # fmt: skip
-        painter = QPainter(self)
-        paint_timeline(painter, frame)
-        painter.end()
+            self.rounds,
+            (first, last),
+            self.pitch,
+            self.offset,
+            QRectF(self.rect()),
+            (self.gutter, self.head),
+            self._most,
+            *marks,
+            self.readout(),
+            self.hasFocus(),
+        )
+        with QPainter(self) as painter:
+            paint_timeline(painter, frame)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the shown round in sight."""
@@ -176,7 +192,7 @@ class Timeline(QWidget):
     def _scrub(self, x: float) -> None:
         if not self.rounds:
             return
-        index = max(0, min(len(self.rounds) - 1, int((x - GUTTER + self.offset) // self.pitch)))
+        index = max(0, min(len(self.rounds) - 1, int((x - self.gutter + self.offset) // self.pitch)))
         if index != self.current or self.live:
             self.round_requested.emit(index)
 
@@ -184,9 +200,9 @@ class Timeline(QWidget):
         """Ctrl+wheel widens the bars around the mouse, plain wheel scrolls."""
         delta = event.angleDelta().y() or event.angleDelta().x()
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            at = (event.position().x() - GUTTER + self.offset) / self.pitch
+            at = (event.position().x() - self.gutter + self.offset) / self.pitch
             self.pitch = max(PITCH_LEAST, min(PITCH_MOST, self.pitch * 1.2 ** (delta / 120)))
-            self.offset = at * self.pitch - event.position().x() + GUTTER
+            self.offset = at * self.pitch - event.position().x() + self.gutter
         else:
             self.offset -= delta / 2
         self._clamp()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QLineF, QRectF, Qt
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.theme import theme
@@ -13,8 +13,6 @@ from app.tree.look import SMALL, Face
 from app.tree.paint import line, paint_lines
 from engine.trace import Round
 
-GUTTER = 52.0  # room for the values of the axis, left
-HEAD = 22.0  # the readout
 TIME_PARTS = ("draft", "verify", "commit", "host")  # from the bottom
 SHARE = 0.55  # of the height below the readout that the token lane takes
 LEFT, RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
@@ -25,13 +23,12 @@ class Frame:
     """All that is needed to paint."""
 
     rounds: Sequence[Round]
-    first: int  # bars in sight: first ≤ i < last
-    last: int
+    sight: tuple[int, int]  # bars to paint: first ≤ i < last
     pitch: float
     offset: float
     rect: QRectF
-    most_tokens: int
-    most_ms: float
+    margins: tuple[float, float]  # room left for the values of the axes, above for the readout
+    most: tuple[int, float]  # top of the lanes: tokens, milliseconds
     current: int
     hovered: int
     pinned: int
@@ -40,20 +37,34 @@ class Frame:
     focused: bool
 
     @property
+    def gutter(self) -> float:
+        """Left side of the lanes."""
+        return self.margins[0]
+
+    @property
+    def head(self) -> float:
+        """Top of the lanes."""
+        return self.margins[1]
+
+    def in_sight(self, index: int) -> bool:
+        """Whether a round's bar is painted."""
+        return self.sight[0] <= index < self.sight[1]
+
+    @property
     def tokens(self) -> QRectF:
         """The upper lane."""
-        height = (self.rect.height() - HEAD - 10) * SHARE
-        return QRectF(GUTTER, HEAD, self.rect.width() - GUTTER - 4, height)
+        height = (self.rect.height() - self.head - 10) * SHARE
+        return QRectF(self.gutter, self.head, self.rect.width() - self.gutter - 4, height)
 
     @property
     def times(self) -> QRectF:
         """The lower lane."""
         top = self.tokens.bottom() + 8
-        return QRectF(GUTTER, top, self.tokens.width(), self.rect.height() - top - 2)
+        return QRectF(self.gutter, top, self.tokens.width(), self.rect.height() - top - 2)
 
     def x(self, index: int) -> float:
         """Left side of a bar."""
-        return GUTTER + index * self.pitch - self.offset
+        return self.gutter + index * self.pitch - self.offset
 
 
 def paint_timeline(painter: QPainter, frame: Frame) -> None:
@@ -62,11 +73,11 @@ def paint_timeline(painter: QPainter, frame: Frame) -> None:
     painter.fillRect(frame.rect, t.color("surface"))
     _axes(painter, frame)
     painter.save()
-    painter.setClipRect(QRectF(GUTTER, 0, frame.tokens.width(), frame.rect.height()))
+    painter.setClipRect(QRectF(frame.gutter, 0, frame.tokens.width(), frame.rect.height()))
     _column(painter, frame, frame.hovered, t.color("hover"))
     _column(painter, frame, frame.current, t.color("accent_soft"))
     gap = 1.0 if frame.pitch < 8 else 2.0
-    for i in range(frame.first, frame.last):
+    for i in range(*frame.sight):
         _tokens(painter, frame, i, gap)
         _times(painter, frame, i, gap)
     _marks(painter, frame)
@@ -83,12 +94,12 @@ def _axes(painter: QPainter, frame: Frame) -> None:
     painter.setPen(QPen(t.color("line"), 1))
     lines = []
     for lane, most, unit in (
-        (frame.tokens, str(frame.most_tokens), "tokens"),
-        (frame.times, f"{frame.most_ms:.0f} ms", "time"),
+        (frame.tokens, str(frame.most[0]), "tokens"),
+        (frame.times, f"{frame.most[1]:.0f} ms", "time"),
     ):
         painter.drawLine(QLineF(lane.bottomLeft(), lane.bottomRight()))
         painter.drawLine(QLineF(lane.topLeft(), lane.topRight()))
-        top = QRectF(0, lane.top() - 2, GUTTER - 6, face.height)
+        top = QRectF(0, lane.top() - 2, frame.gutter - 6, face.height)
         lines.append(line(face, most, top, t.color("muted"), RIGHT))
         if lane.height() > 2 * face.height:
             lines.append(line(face, unit, top.translated(0, lane.height() - face.height + 4), t.color("muted"), RIGHT))
@@ -96,13 +107,15 @@ def _axes(painter: QPainter, frame: Frame) -> None:
 
 
 def _column(painter: QPainter, frame: Frame, index: int, color: QColor) -> None:
-    if frame.first <= index < frame.last:
-        painter.fillRect(QRectF(frame.x(index), HEAD - 2, frame.pitch, frame.rect.height() - HEAD + 2), color)
+    if frame.in_sight(index):
+        painter.fillRect(
+            QRectF(frame.x(index), frame.head - 2, frame.pitch, frame.rect.height() - frame.head + 2), color
+        )
 
 
 def _tokens(painter: QPainter, frame: Frame, index: int, gap: float) -> None:
     """A cell per token: accepted ones below, the target's own on top."""
-    lane, unit = frame.tokens, frame.tokens.height() / frame.most_tokens
+    lane, unit = frame.tokens, frame.tokens.height() / frame.most[0]
     y = lane.bottom()
     for token in frame.rounds[index].emitted:
         color = theme_fate("accepted" if token.source == "draft" else "bonus" if token.source != "plain" else "pruned")
@@ -115,29 +128,32 @@ def _times(painter: QPainter, frame: Frame, index: int, gap: float) -> None:
     lane, times = frame.times, frame.rounds[index].timings
     y = lane.bottom()
     for name in TIME_PARTS:
-        height = getattr(times, name) / frame.most_ms * lane.height()
+        height = getattr(times, name) / frame.most[1] * lane.height()
         painter.fillRect(QRectF(frame.x(index) + gap / 2, y - height, frame.pitch - gap, height), theme().time(name))
         y -= height
 
 
 def _marks(painter: QPainter, frame: Frame) -> None:
+    """A frame around the shown round, a pointer above the pinned one."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    for index, color, width in (
-        (frame.pinned, theme_fate("bonus"), 2.0),
-        (frame.current, theme().color("accent"), 2.0),
-    ):
-        if frame.first <= index < frame.last:
-            column = QRectF(frame.x(index), HEAD - 2, frame.pitch, frame.rect.height() - HEAD + 1)
-            inset = 0.0 if index == frame.current and index != frame.pinned else -1.5
-            painter.setPen(QPen(color, width))
-            painter.drawRect(column.adjusted(inset, 0, -inset, 0))
+    if frame.in_sight(frame.current):
+        column = QRectF(frame.x(frame.current), frame.head - 2, frame.pitch, frame.rect.height() - frame.head + 1)
+        painter.setPen(QPen(theme().color("accent"), 2))
+        painter.drawRect(column)
+    if frame.in_sight(frame.pinned):
+        tip = QPointF(frame.x(frame.pinned) + frame.pitch / 2, frame.head + 7)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme().color("surface"), 1))
+        painter.setBrush(theme().color("text"))
+        painter.drawPolygon([tip, tip + QPointF(-6, -10), tip + QPointF(6, -10)])
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
 def _head(painter: QPainter, frame: Frame) -> None:
     """The readout left, what the colours mean right, where there is room."""
     t, face = theme(), Face(0.92)
     small = Face(SMALL)
-    rect = QRectF(4, 0, frame.rect.width() - 8, HEAD - 3)
+    rect = QRectF(4, 0, frame.rect.width() - 8, frame.head - 3)
     keys = [(name, t.time(name)) for name in TIME_PARTS]
     wide = sum(small.width(name) + 24 for name, _ in keys)
     if face.width(frame.readout) + wide + 16 < rect.width():
