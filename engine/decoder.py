@@ -155,7 +155,7 @@ class Decoder:
         rows = [0, *(d.row for d in decided[:-1])]  # row of each token but the last
         self.target.cache.keep(rows[:used])
         self.pending = tokens[used:]
-        hidden = v.output.hidden[rows]  # [L, taps · hidden]
+        hidden = v.output.hidden[rows]  # [L, streams · hidden]
         for strategy in strategies:
             strategy.extend(v.position, hidden, tokens[:-1], tokens[1:])
         return tuple(rows[:used])

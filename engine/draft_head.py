@@ -1,4 +1,6 @@
-"""The EAGLE-3 draft head: fuses the target's hidden streams, and guesses what follows, over a cache of its own.
+"""A draft head: fuses the target's hidden streams, and guesses what follows, over a cache of its own.
+
+An EAGLE-3 head reads three streams, an MTP head the one after all layers; the rest is the same.
 
 Row t of its cache pairs the target's hidden state of token t with the embedding of token t + 1. Knows the two head
 graphs; nothing of trees.
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 from engine.errors import ModelFolderError
 from engine.kv_cache import KVCache
 from engine.models.dims import ModelDims
+from engine.models.folder import HeadKind, head_files
 from engine.runtime import PassSizes, Runner, Scratch
 from engine.target import tree_mask
 
@@ -32,23 +35,30 @@ class DraftPass(NamedTuple):
 
 
 class DraftHead:
-    """Sessions of `eagle_fc.onnx` and `eagle.onnx`. `embed` is the target's table lookup."""
+    """Sessions of the head's two graphs. `embed` is the target's table lookup.
 
-    def __init__(self, folder: Path, dims: ModelDims, embed: Callable[[Ints], Floats], threads: int) -> None:
+    `streams`: which columns of the target's streams (`TargetPass.hidden`) it reads.
+    """
+
+    def __init__(
+        self, folder: Path, dims: ModelDims, embed: Callable[[Ints], Floats], threads: int, kind: HeadKind = "eagle"
+    ) -> None:
+        layer, fc, d2t = head_files(kind)
         self._embed = embed
-        self._fc = Runner(folder / "eagle_fc.onnx", threads)
-        self._layer = Runner(folder / "eagle.onnx", threads)
+        self._fc = Runner(folder / fc, threads)
+        self._layer = Runner(folder / layer, threads)
         self.hidden_size = _width(self._layer, "hidden_states")
+        self.streams = _streams(self._fc, dims, kind)
         _, kv_heads, _, head_dim = self._layer.input_shapes["past_key_values.0.key"]
         self.cache = KVCache(1, int(kv_heads), int(head_dim), dims.context_length)
-        for kind in ("key", "value"):
-            self._layer.bind_shared(f"past_key_values.0.{kind}", f"present.0.{kind}", self.cache.layer(0, kind))
-        self.d2t = _load_d2t(folder / "eagle_d2t.npy", dims.vocab_size)
+        for part in ("key", "value"):
+            self._layer.bind_shared(f"past_key_values.0.{part}", f"present.0.{part}", self.cache.layer(0, part))
+        self.d2t = _load_d2t(folder / d2t, dims.vocab_size)
         self._scratch = Scratch()
         self._sizes = PassSizes()
 
     def fuse(self, hidden: Floats) -> Floats:
-        """[S, taps · hidden] → [S, hidden]; a fresh array."""
+        """The columns `streams` of the target's streams, [S, width] → [S, hidden]; a fresh array."""
         out = self._scratch.get("fused", (1, len(hidden), self.hidden_size))
         self._fc.run(len(hidden), {"fc_hidden": self._scratch.filled("taps", hidden)}, {"hidden_states": out})
         fused: Floats = out[0].copy()
@@ -103,6 +113,15 @@ def _width(runner: Runner, name: str) -> int:
     if not isinstance(width, int):
         raise ModelFolderError(f"{runner.path.name} has no fixed width for {name}: make the folder again.")
     return width
+
+
+def _streams(fc: Runner, dims: ModelDims, kind: HeadKind) -> slice:
+    """EAGLE-3 reads the taps, which come first; MTP the last stream, which comes behind them."""
+    taps = len(dims.hidden_taps) * dims.hidden_size
+    streams = slice(0, taps) if kind == "eagle" else slice(taps, taps + dims.hidden_size)
+    if _width(fc, "fc_hidden") != streams.stop - streams.start:
+        raise ModelFolderError(f"{fc.path.name} in {fc.path.parent} does not fit the model: make the folder again.")
+    return streams
 
 
 def _load_d2t(path: Path, vocab: int) -> Ints:

@@ -8,14 +8,14 @@ from pathlib import Path
 from engine import progress as steps
 from engine.draft_head import DraftHead
 from engine.errors import ModelFolderError
-from engine.models.folder import has_draft, read_config
+from engine.models.folder import HEAD_KINDS, HeadKind, has_head, read_config
 from engine.runtime import default_threads
 from engine.target import TargetModel
 from engine.tokenizer import Tokenizer
 
 
 class Model:
-    """One target, perhaps with a draft head, over one set of caches. Used by one thread; `stop` by any."""
+    """One target, perhaps with draft heads, over one set of caches. Used by one thread; `stop` by any."""
 
     def __init__(self, folder: Path, threads: int) -> None:
         config = read_config(folder)
@@ -29,7 +29,7 @@ class Model:
         self.threads = threads
         self.tokenizer = Tokenizer.load(folder)
         self.target = TargetModel(folder, config.dims, threads)
-        self.draft: DraftHead | None = None
+        self.heads: dict[HeadKind, DraftHead] = {}
 
     @classmethod
     def load(
@@ -45,36 +45,44 @@ class Model:
         model = cls(Path(folder), threads or default_threads())
         steps.check(cancel)
         progress(steps.Progress("Loading the draft head", 1, 2))
-        if has_draft(model.folder):
-            model.draft = DraftHead(model.folder, model.dims, model.target.embed, model.threads)
-        steps.check(cancel)
+        for kind in HEAD_KINDS:
+            if has_head(model.folder, kind):
+                head = DraftHead(model.folder, model.dims, model.target.embed, model.threads, kind)
+                model.heads[kind] = head
+            steps.check(cancel)
+        model.target.with_last = "mtp" in model.heads and model.target.can_give_last
         progress(steps.Progress("Ready", 2, 2))
         return model
+
+    @property
+    def draft(self) -> DraftHead | None:
+        """The EAGLE-3 head."""
+        return self.heads.get("eagle")
 
     @property
     def has_draft(self) -> bool:
         """Whether an EAGLE-3 head is there."""
         return self.draft is not None
 
+    def _parts(self) -> list[TargetModel | DraftHead]:
+        return [self.target, *self.heads.values()]
+
     def reset(self) -> None:
-        """Empty both caches."""
-        self.target.cache.truncate(0)
-        if self.draft is not None:
-            self.draft.cache.truncate(0)
+        """Empty all caches."""
+        for part in self._parts():
+            part.cache.truncate(0)
 
     def stop(self) -> None:
         """End passes in progress; they raise `Cancelled`."""
-        self.target.stop()
-        if self.draft is not None:
-            self.draft.stop()
+        for part in self._parts():
+            part.stop()
 
     def resume(self) -> None:
         """Allow passes again."""
-        self.target.resume()
-        if self.draft is not None:
-            self.draft.resume()
+        for part in self._parts():
+            part.resume()
 
     def close(self) -> None:
         """Free sessions and caches."""
-        self.draft = None
+        self.heads = {}
         del self.target

@@ -26,7 +26,7 @@ class TargetPass(NamedTuple):
     """Results of one pass; views that the next pass overwrites."""
 
     logits: Floats  # [R, vocab] for the rows asked for
-    hidden: Floats  # [S, taps · hidden] residual streams, low to high
+    hidden: Floats  # [S, streams · hidden] residual streams, low to high: the taps, and the last one if asked for
 
 
 def tree_mask(sees: NDArray[np.bool_] | None, past: int, rows: int, committed: int | None = None) -> Floats:
@@ -42,7 +42,10 @@ def tree_mask(sees: NDArray[np.bool_] | None, past: int, rows: int, committed: i
 
 
 class TargetModel:
-    """One session of `llm.onnx`. `forward` appends rows behind `cache.length`; the caller commits what it keeps."""
+    """One session of `llm.onnx`. `forward` appends rows behind `cache.length`; the caller commits what it keeps.
+
+    `with_last`: the stream after all layers is read as well; only where `can_give_last`.
+    """
 
     def __init__(self, folder: Path, dims: ModelDims, threads: int) -> None:
         self.dims = dims
@@ -56,6 +59,8 @@ class TargetModel:
         self._scratch = Scratch()
         self._sizes = PassSizes()
         self._tap_width = len(dims.hidden_taps) * dims.hidden_size
+        self.can_give_last = "last_hidden" in self._runner.output_names
+        self.with_last = False
 
     def embed(self, tokens: list[int] | Ints) -> Floats:
         """Rows of the embedding table, [S, hidden] float32."""
@@ -79,8 +84,14 @@ class TargetModel:
         }
         logits = self._scratch.get("logits", (1, rows - first, self.dims.vocab_size))
         hidden = self._scratch.get("hidden", (1, rows, self._tap_width))
-        self._runner.run(rows, inputs, {"logits": logits, "hidden_states": hidden})
-        return TargetPass(logits[0], hidden[0])
+        outputs = {"logits": logits, "hidden_states": hidden}
+        if not self.with_last:
+            self._runner.run(rows, inputs, outputs)
+            return TargetPass(logits[0], hidden[0])
+        last = self._scratch.get("last", (1, rows, self.dims.hidden_size))
+        self._runner.run(rows, inputs, {**outputs, "last_hidden": last})
+        streams = self._scratch.get("streams", (1, rows, self._tap_width + self.dims.hidden_size))
+        return TargetPass(logits[0], np.concatenate((hidden[0], last[0]), axis=1, out=streams[0]))
 
     def stop(self) -> None:
         """End a pass in progress; see `Runner.stop`."""

@@ -73,7 +73,7 @@ def build_folder(
         progress(steps.Progress("Converting the draft head", 0, 1))
         draft.write(out) if isinstance(draft, ReadyHead) else convert_head(draft, out, dims)
     config = FolderConfig(name, kind, "cpu", dims, engine or EngineConfig())
-    write_config(out, config, has_draft=head is not None)
+    write_config(out, config)
 
 
 def open_head(

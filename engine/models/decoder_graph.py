@@ -1,5 +1,7 @@
-"""`llm.onnx`: a llama decoder from embeddings to logits, with three hidden streams for the draft head.
+"""`llm.onnx`: a llama decoder from embeddings to logits, with hidden streams for draft heads.
 
+`hidden_states` are three streams for EAGLE-3, `last_hidden` is the stream after all layers, for MTP; both before any
+norm. An output that nobody binds costs nothing.
 Contract: docs/model_folder.md. Weights come one at a time by Hugging Face name; knows nothing of files they come from.
 """
 
@@ -58,7 +60,9 @@ class DecoderWriter:
             steps.check(cancel)
             progress(steps.Progress("Converting layers", layer, d.layer_nums))
             stream, update = self._layer(layer, stream, update, taps, probe)
-        stream = g.op("Add", stream, update) if update else stream
+        assert update is not None, "a decoder has a layer"
+        stream = g.op("Add", stream, update, out="last_hidden")
+        g.output("last_hidden", F32, [1, "S_last", d.hidden_size])
         if d.layer_nums in d.hidden_taps:
             taps[d.layer_nums] = stream
         g.op("Concat", *(taps[k] for k in d.hidden_taps), out="hidden_states", axis=-1)

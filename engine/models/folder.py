@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from engine.config import EngineConfig
 from engine.errors import ConfigError, ModelFolderError
 from engine.models.dims import ModelDims
 
 CONFIG = "config.json"
-_DRAFT_FILES = ("eagle.onnx", "eagle_fc.onnx", "eagle_d2t.npy")
-_NAMES = {"eagle_model": "eagle.onnx", "eagle_fc": "eagle_fc.onnx", "eagle_d2t": "eagle_d2t.npy"}
+HeadKind = Literal["eagle", "mtp"]
+HEAD_KINDS: tuple[HeadKind, ...] = get_args(HeadKind)
+HEAD_NAMES: dict[HeadKind, str] = {"eagle": "EAGLE-3", "mtp": "MTP"}
+_ENDINGS = {"model": ".onnx", "fc": "_fc.onnx", "d2t": "_d2t.npy"}
+_NAMES = {f"{kind}_{part}": f"{kind}{ending}" for kind in HEAD_KINDS for part, ending in _ENDINGS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +30,14 @@ class FolderConfig:
     engine: EngineConfig
 
 
-def write_config(folder: Path, config: FolderConfig, *, has_draft: bool) -> None:
-    """Write `config.json`."""
+def write_config(folder: Path, config: FolderConfig) -> None:
+    """Write `config.json`; the heads it names are those whose files are in the folder."""
     values: dict[str, Any] = {
         "model_name": config.model_name,
         "precision": config.precision,
         "flavour": config.flavour,
         **asdict(config.engine),
-        **(_NAMES if has_draft else {}),
+        **{key: name for key, name in _NAMES.items() if (folder / name).is_file()},
         **config.dims.to_mapping(),
     }
     text = json.dumps(values, indent=1, ensure_ascii=False)
@@ -76,10 +79,18 @@ def _parse(values: dict[str, Any]) -> FolderConfig:
     return FolderConfig(model_name, precision, flavour, dims, engine)
 
 
-def has_draft(folder: Path) -> bool:
-    """Whether the folder holds an EAGLE-3 head; a head with missing files is a `ModelFolderError`."""
-    there = [name for name in _DRAFT_FILES if (folder / name).is_file()]
-    if there and len(there) < len(_DRAFT_FILES):
-        missing = ", ".join(name for name in _DRAFT_FILES if name not in there)
-        raise ModelFolderError(f"The draft head in {folder} lacks {missing}: make the folder again with setup.")
-    return bool(there)
+def head_files(kind: HeadKind) -> tuple[str, str, str]:
+    """Names of a head's layer, its fusion of hidden streams, and its draft vocabulary."""
+    layer, fc, d2t = (f"{kind}{ending}" for ending in _ENDINGS.values())
+    return layer, fc, d2t
+
+
+def has_head(folder: Path, kind: HeadKind) -> bool:
+    """Whether the folder holds such a head; one with missing files is a `ModelFolderError`."""
+    names = head_files(kind)
+    missing = [name for name in names if not (folder / name).is_file()]
+    if missing and len(missing) < len(names):
+        raise ModelFolderError(
+            f"The {HEAD_NAMES[kind]} head in {folder} lacks {', '.join(missing)}: make the folder again with setup."
+        )
+    return not missing

@@ -9,6 +9,7 @@ from engine.errors import ConfigError
 from engine.strategies.base import Strategy
 from engine.strategies.eagle import Eagle
 from engine.strategies.lookahead import Lookahead
+from engine.strategies.mtp import Mtp
 from engine.strategies.plain import Plain
 
 if TYPE_CHECKING:
@@ -21,6 +22,15 @@ def _eagle(model: Model) -> Strategy | str:
     return Eagle(model.draft)
 
 
+def _mtp(model: Model) -> Strategy | str:
+    head = model.heads.get("mtp")
+    if head is None:
+        return f"{model.name} has no MTP head, so it decodes plainly."
+    if not model.target.can_give_last:
+        return f"{model.name} was converted before MTP heads were known, so it decodes plainly: make its folder again."
+    return Mtp(head)
+
+
 def _lookahead(model: Model) -> Strategy | str:
     return Lookahead(model.folder, model.tokenizer.encode)
 
@@ -28,6 +38,7 @@ def _lookahead(model: Model) -> Strategy | str:
 _MAKERS: dict[str, tuple[str, Callable[[Model], Strategy | str]]] = {
     "plain": ("One token per target pass", lambda _: Plain()),
     "eagle": ("A draft head proposes a tree, the target verifies it in one pass (EAGLE-3)", _eagle),
+    "mtp": ("A small head proposes a chain, one token per pass of its own", _mtp),
     "lookahead": ("What followed the same tokens before is proposed again: for text that repeats itself", _lookahead),
 }
 

@@ -56,8 +56,8 @@ class Strategy(Protocol):
     def extend(self, position: int, hidden: Floats, tokens: list[int], next_tokens: list[int]) -> None:
         """The text from `position` on is now `tokens` [L], followed each by `next_tokens` [L].
 
-        `hidden`: the target's streams for those rows, [L, taps · hidden], valid during the call only. Whatever was
-        known from `position` on is replaced.
+        `hidden`: the target's streams for those rows, [L, streams · hidden], valid during the call only. Whatever
+        was known from `position` on is replaced.
         """
 
     def truncate(self, length: int) -> None:

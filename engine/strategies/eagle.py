@@ -30,7 +30,7 @@ class Eagle:
     def __init__(self, head: DraftHead) -> None:
         self._head = head
         self._trees: dict[int, TokenTree] = {}
-        self._waiting: list[tuple[Floats, list[int]]] = []  # (streams [L, taps · hidden], next tokens [L])
+        self._waiting: list[tuple[Floats, list[int]]] = []  # (streams [L, width], next tokens [L])
 
     @property
     def length(self) -> int:
@@ -45,7 +45,7 @@ class Eagle:
         self.truncate(position)
         if position != self.length:
             raise ValueError(f"draft rows end at {self.length}, text continues at {position}")
-        self._waiting.append((hidden.copy(), next_tokens))
+        self._waiting.append((hidden[:, self._head.streams].copy(), next_tokens))
 
     def truncate(self, length: int) -> None:
         """Forget rows from `length` on."""
@@ -65,9 +65,9 @@ class Eagle:
         A pair (hidden of token t, embedding of token t + 1) sits at rotary position t, so nodes of level l, which
         stand at text position `position` + l, are fed at `position` + l - 1.
         """
-        topk = config.eagle_topk
+        topk, depth = self._shape(config)
         fit = (self._head.cache.capacity - position) // topk  # levels behind the first whose rows the cache can hold
-        depth = min(config.eagle_depth, max_depth, 1 + fit)
+        depth = min(depth, max_depth, 1 + fit)
         if depth < 1 or max_nodes < 1 or not self._waiting or self._waiting[-1][1][-1] != root:
             return None
         head, tree = self._head, self._tree(topk)
@@ -84,6 +84,10 @@ class Eagle:
             yield tree.candidates
         rows = tree.finalize(root, min(config.draft_predict_length, max_nodes))
         return Proposal(tree.candidates, rows)
+
+    def _shape(self, config: EngineConfig) -> tuple[int, int]:
+        """Children per node, and levels."""
+        return config.eagle_topk, config.eagle_depth
 
     def _catch_up(self, topk: int) -> DraftPass:
         """Run the head over everything that waits; the last row's children start the tree."""
