@@ -74,6 +74,7 @@ class Composer(QWidget):
         self.input.setAccessibleName("Message")
         self.input.submitted.connect(self.send)
         self.input.cancelled.connect(self._escape)
+        self.input.up_when_empty.connect(self.edit_last)
         self.input.dropped.connect(self.add_files)
         self.input.textChanged.connect(self._changed)
         outer.addWidget(self.input)

@@ -43,6 +43,7 @@ class MessageView(QFrame):
         super().__init__(parent)
         self.message = message
         self.text = message.content
+        self._waiting = ""  # streamed text that the hidden Markdown has not had yet
         self.running = running
         self.user = message.role == "user"
         self.editor: EditBox | None = None
@@ -80,8 +81,9 @@ class MessageView(QFrame):
         if not self.text and isinstance(self.body, MarkdownBody):
             self._footer.hide()
         self.text += text
-        if isinstance(self.body, MarkdownBody):
-            self.body.append(text)
+        self._waiting += text
+        if self.tokens is None:
+            self._flush()
 
     def finish(self, message: Message) -> None:
         """The reply is complete: show its numbers."""
@@ -90,6 +92,7 @@ class MessageView(QFrame):
             if message.content != self.text:
                 self._replace_body(message.content)
             else:
+                self._flush()
                 self.body.finish()
         self.set_message(message)
 
@@ -118,6 +121,7 @@ class MessageView(QFrame):
                 self.tokens.hide()
                 self._layout.removeWidget(self.tokens)
                 self.tokens = None
+            self._flush()
             self._legend.setText(reason)
             self._legend.setVisible(bool(reason))
             self.body.show()
@@ -282,6 +286,12 @@ class MessageView(QFrame):
         self.body.setVisible(self.tokens is None)
         old.hide()
         old.deleteLater()
+
+    def _flush(self) -> None:
+        """Give the Markdown what came while it was not shown."""
+        waiting, self._waiting = self._waiting, ""
+        if waiting and isinstance(self.body, MarkdownBody):
+            self.body.append(waiting)
 
     def _close_editor(self) -> None:
         if self.editor is not None:

@@ -75,6 +75,7 @@ class ChatPane(QWidget):
         self.composer.stop_requested.connect(self.stop_requested)
         self.composer.draft_changed.connect(self.request_count)
         self.composer.problem.connect(self.problem)
+        self.composer.edit_last.connect(self.view.edit_last_prompt)
         self.settings.prompt_changed.connect(self._prompt_changed)
         self.settings.sampling_changed.connect(self._sampling_changed)
         for keys, call in (

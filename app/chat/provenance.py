@@ -39,11 +39,10 @@ class Span:
     tokens: tuple[int, ...]
 
 
-def placed(turn: Turn) -> list[Placed]:
-    """Every emitted token in text order."""
-    first = [Placed(turn.prefill.first, 0, 0)] if turn.prefill and turn.prefill.first.id >= 0 else []
-    rest = [Placed(t, i, max(t.node, 0)) for i, r in enumerate(turn.rounds) for t in r.emitted]
-    return first + rest
+def placed(turn: Turn, first: int = 0) -> list[Placed]:
+    """Every emitted token in text order, from round `first` on; the first token comes with round 0."""
+    start = [Placed(turn.prefill.first, 0, 0)] if turn.prefill and turn.prefill.first.id >= 0 and first == 0 else []
+    return start + [Placed(t, i, max(t.node, 0)) for i, r in enumerate(turn.rounds[first:], first) for t in r.emitted]
 
 
 class Provenance:
@@ -63,6 +62,10 @@ class Provenance:
         self._bytes = token_bytes
         self._at = 0
         self._starts: list[int] = []
+        self._by_round: dict[int, list[Span]] = {}
+        self._counts: Counter[Source] = Counter()
+        self._rounds = 0  # taken in, with all their tokens
+        self._certain = 0  # tokens that these and the first one are
 
     @classmethod
     def of(cls, turn: Turn, text: str | None = None, token_bytes: TokenBytes | None = None) -> Provenance:
@@ -75,7 +78,9 @@ class Provenance:
         """Take in what was appended. Until `final`, tokens whose text is still held back wait."""
         if not self._at and turn.end and text != turn.end.text and text.endswith(turn.end.text):
             self._at = len(text) - len(turn.end.text)  # a reply that continued a given beginning
-        self.tokens = placed(turn)
+        self.tokens[self._certain :] = placed(turn, self._rounds)
+        if turn.rounds:
+            self._rounds, self._certain = len(turn.rounds), len(self.tokens)
         self.text = text
         index = self.spans[-1].tokens[-1] + 1 if self.spans else 0
         while index < len(self.tokens):
@@ -83,6 +88,10 @@ class Provenance:
             spans = self._halves(index, final) if half else self._whole(index, final)
             if not spans:
                 break
+            for span in spans:
+                self._counts.update(self.tokens[t].token.source for t in span.tokens)
+                for number in {self._emitted_by(t) for t in span.tokens}:
+                    self._by_round.setdefault(number, []).append(span)
             self.spans += spans
             self._starts += [span.start for span in spans]
             self._at = spans[-1].end
@@ -106,7 +115,7 @@ class Provenance:
 
     def of_round(self, number: int) -> list[Span]:
         """Spans with a token that this round emitted."""
-        return [s for s in self.spans if any(self._emitted_by(t) == number for t in s.tokens)]
+        return list(self._by_round.get(number, ()))
 
     def of_node(self, number: int, node: int) -> list[Span]:
         """The word of a node: the token it holds. The root holds the last token before the round."""
@@ -123,7 +132,7 @@ class Provenance:
 
     def counts(self) -> Counter[Source]:
         """Shown tokens by how they came."""
-        return Counter(self.tokens[t].token.source for span in self.spans for t in span.tokens)
+        return Counter(self._counts)
 
     def _emitted_by(self, token: int) -> int:
         place = self.tokens[token]

@@ -5,10 +5,11 @@ Underlines are drawn here: Qt's text formats have no double line.
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
+from PySide6.QtCore import QEvent, QLineF, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen, QTextBlock, QTextCursor
 from PySide6.QtWidgets import QToolTip, QWidget
 
@@ -27,6 +28,9 @@ STYLES: dict[Source, tuple[Fate, str, str, str]] = {
 }
 NO_MARKDOWN = "Tokens are shown as plain text, without Markdown, so that every one of them is visible exactly."
 ROOM = 3.0  # pixels below the letters for the underline
+APART = 1.5  # pixels between the underlines of neighbours
+LINE_ROOM = 40  # pixels that a line and its underline may take
+NEW = 40  # spans that one update may have added or moved
 
 
 class ProvenanceView(TextBlock):
@@ -44,6 +48,9 @@ class ProvenanceView(TextBlock):
         super().__init__(parent)
         self.provenance: Provenance | None = None
         self._units: list[int] | None = None  # UTF-16 position of each character, where they differ
+        self._shown = ""
+        self._strokes: dict[tuple[int, int], list[QLineF]] = {}  # by start and end of the span
+        self._stroke_key: tuple[float, str] = (-1.0, "")
         self._lit = (-1, -1)
         self._pinned = (-1, -1)
         self._over: Span | None = None
@@ -59,15 +66,20 @@ class ProvenanceView(TextBlock):
         if shown is None or not text.startswith(self._shown):
             self.set_plain(text)
             self._widen()
+            self._strokes = {}
         elif len(text) > len(self._shown):
+            self._forget_last_line()
             self.append_plain(text[len(self._shown) :])
+        fresh = shown is None
         self._shown = text
         self.provenance = provenance
         self._units = _units(text)
         self.setAccessibleDescription(summary(provenance))
-        self._relight()
-
-    _shown = ""
+        if fresh or self._lit[0] >= 0 or self._pinned[0] >= 0:
+            self._relight()
+        elif provenance.spans:
+            top = self.top_of(provenance.spans[-min(len(provenance.spans), NEW)]) - LINE_ROOM
+            self.viewport().update(0, top, self.width(), self.height())
 
     def light(self, number: int, node: int = -1) -> None:
         """Highlight the words of a round, and those of one node more; (-1) none."""
@@ -140,37 +152,61 @@ class ProvenanceView(TextBlock):
         return super().viewportEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw."""
+        """Draw the text, then the underlines."""
         super().paintEvent(event)
         if self.provenance is None:
             return
-        painter = QPainter(self.viewport())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        top, bottom = event.rect().top() - 40, event.rect().bottom() + 40
-        gap = QFontMetricsF(self.font()).descent() + 0.5
+        top, bottom = event.rect().top() - LINE_ROOM, event.rect().bottom() + LINE_ROOM
         layout = self.document().documentLayout()
         first, last = (
             self._character(layout.hitTest(QPointF(x, y), Qt.HitTestAccuracy.FuzzyHit))
             for x, y in ((0, top), (self.width(), bottom))
         )
+        key = (self.document().textWidth(), self.font().key())
+        if key != self._stroke_key:
+            self._stroke_key, self._strokes = key, {}
+        strokes: dict[Source, list[QLineF]] = {}
         for span in self.provenance.between(first, last):
-            if span.end == span.start:
-                continue
-            fate, line, _, _ = STYLES[self.provenance.source(span)]
-            for left, right, base in self._pieces(span, top, bottom):
-                underline(painter, left, right, base + gap, line, theme().fate_ink(fate))
+            strokes.setdefault(self.provenance.source(span), []).extend(self._strokes_of(span))
+        painter = QPainter(self.viewport())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for source, lines in strokes.items():
+            fate, style, _, _ = STYLES[source]
+            underline(painter, lines, style, theme().fate_ink(fate))
 
-    def _pieces(self, span: Span, top: float, bottom: float) -> Iterator[tuple[float, float, float]]:
-        """Left, right and baseline of each stretch of line that a span covers, between two heights."""
+    def pieces(self, span: Span) -> Iterator[tuple[float, float, float]]:
+        """Left, right and baseline of each stretch of line that a span covers."""
         start, end = self._position(span.start), self._position(span.end)
+        if start == end:
+            return
         block = self.document().findBlock(start)
         while block.isValid() and block.position() < end:
-            rect = self.document().documentLayout().blockBoundingRect(block)
-            if rect.top() > bottom:
-                return
-            if rect.bottom() >= top:
-                yield from _lines(block, rect.topLeft(), start - block.position(), end - block.position())
+            origin = self.document().documentLayout().blockBoundingRect(block).topLeft()
+            yield from _lines(block, origin, start - block.position(), end - block.position())
             block = block.next()
+
+    def _strokes_of(self, span: Span) -> list[QLineF]:
+        """Where the underlines of a span go; kept until the layout changes, for a long reply has a thousand."""
+        found = self._strokes.get((span.start, span.end))
+        if found is None:
+            gap = QFontMetricsF(self.font()).descent() + 0.5
+            found = [
+                QLineF(left, base + gap, max(left + 1, right - APART), base + gap)
+                for left, right, base in self.pieces(span)
+            ]
+            self._strokes[span.start, span.end] = found
+        return found
+
+    def _forget_last_line(self) -> None:
+        """The text goes on: what was at its end may move."""
+        end = QTextCursor(self.document())
+        end.movePosition(QTextCursor.MoveOperation.End)
+        line = self.cursorRect(end).top() - LINE_ROOM
+        moved = itertools.takewhile(
+            lambda item: not item[1] or item[1][0].y1() >= line, reversed(self._strokes.items())
+        )
+        for place in [place for place, _ in moved]:
+            del self._strokes[place]
 
     def _widen(self) -> None:
         """Lines far enough apart for a double underline."""
@@ -213,7 +249,7 @@ class ProvenanceView(TextBlock):
 
 def _units(text: str) -> list[int] | None:
     """UTF-16 positions of the characters of a text, which QTextDocument counts in; None where both are the same."""
-    if text.isascii() or not any(ord(c) > 0xFFFF for c in text):
+    if text.isascii() or max(text) <= "\uffff":
         return None
     positions, at = [], 0
     for character in text:
@@ -224,41 +260,41 @@ def _units(text: str) -> list[int] | None:
 
 def _lines(block: QTextBlock, origin: QPointF, start: int, end: int) -> Iterator[tuple[float, float, float]]:
     layout = block.layout()
-    for index in range(layout.lineCount()):
-        line = layout.lineAt(index)
+    index = layout.lineForTextPosition(max(0, start)).lineNumber() if layout.lineCount() else 0
+    for number in range(index, layout.lineCount()):
+        line = layout.lineAt(number)
         first, last = line.textStart(), line.textStart() + line.textLength()
-        if last <= start or first >= end:
-            continue
-        left = line.cursorToX(max(start, first))
-        right = line.cursorToX(min(end, last))
-        left, right = (v[0] if isinstance(v, tuple) else v for v in (left, right))
+        if first >= end:
+            return
+        edges = (line.cursorToX(max(start, first)), line.cursorToX(min(end, last)))
+        left, right = (edge[0] if isinstance(edge, tuple) else edge for edge in edges)
         if right > left:
             yield origin.x() + left, origin.x() + right, origin.y() + line.y() + line.ascent()
 
 
-def underline(painter: QPainter, left: float, right: float, y: float, style: str, color: QColor) -> None:
-    """Draw one underline; a small gap at the right keeps neighbours apart."""
-    right = max(left + 1, right - 1.5)
-    pen = QPen(color, 1.6)
+def underline(painter: QPainter, lines: list[QLineF], style: str, color: QColor) -> None:
+    """Draw underlines of one style."""
+    pen = QPen(color, 1.0 if style == "double" else 1.6)
     pen.setCapStyle(Qt.PenCapStyle.FlatCap)
-    if style == "double":
-        pen.setWidthF(1.0)
-    elif style == "dotted":
+    if style == "dotted":
         pen.setDashPattern([1, 1.6])
     elif style == "dash":
         pen.setDashPattern([3, 2])
     painter.setPen(pen)
     if style == "wave":
-        step, up, x = 2.5, True, left
-        while x < right:
-            painter.drawLine(
-                QPointF(x, y + (1.2 if up else -0.4)), QPointF(min(x + step, right), y + (-0.4 if up else 1.2))
-            )
-            x, up = x + step, not up
-        return
-    painter.drawLine(QPointF(left, y), QPointF(right, y))
+        lines = [piece for line in lines for piece in _wave(line)]
+    painter.drawLines(lines)
     if style == "double":
-        painter.drawLine(QPointF(left, y + 2.4), QPointF(right, y + 2.4))
+        painter.drawLines([line.translated(0, 2.4) for line in lines])
+
+
+def _wave(line: QLineF, step: float = 2.5, height: float = 1.6) -> Iterator[QLineF]:
+    x, low = line.x1(), True
+    while x < line.x2():
+        after = min(x + step, line.x2())
+        ends = (line.y1() + height, line.y1()) if low else (line.y1(), line.y1() + height)
+        yield QLineF(x, ends[0], after, ends[1])
+        x, low = after, not low
 
 
 def visible(text: str) -> str:

@@ -19,10 +19,12 @@ class TextInput(QPlainTextEdit):
     Signals:
         submitted: Enter was pressed, not as part of composing.
         cancelled: Escape was pressed, not as part of composing.
+        up_when_empty: Up was pressed in an empty field.
     """
 
     submitted = Signal()
     cancelled = Signal()
+    up_when_empty = Signal()
 
     def __init__(self, most: int = 10, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -57,6 +59,9 @@ class TextInput(QPlainTextEdit):
         """Keys of this widget."""
         if self._composing:
             super().keyPressEvent(event)
+            return
+        if event.key() == Qt.Key.Key_Up and not event.modifiers() and self.document().isEmpty():
+            self.up_when_empty.emit()
             return
         shift = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
         if event.key() in ENTER and not shift:

@@ -152,6 +152,20 @@ def test_a_reply_that_fails_before_its_first_word(pane: ChatPane, engine: Engine
     assert len(engine.requests) == 2
 
 
+def test_up_in_an_empty_field_edits_the_last_prompt(pane: ChatPane, engine: Engine) -> None:
+    """The quick way to mend a prompt; with text in the field Up is a cursor key."""
+    pane.send("q1")
+    engine.answer("a1")
+    settle()
+    prompt = view_of(pane, pane.view.message_ids()[0])
+    pane.composer.set_text("x")
+    QTest.keyClick(pane.composer.input, Qt.Key.Key_Up)
+    assert prompt.editor is None
+    pane.composer.clear()
+    QTest.keyClick(pane.composer.input, Qt.Key.Key_Up)
+    assert prompt.editor is not None
+
+
 def test_store_errors_keep_the_text(qtbot, pane: ChatPane, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was written is not lost because the disk is full."""
 

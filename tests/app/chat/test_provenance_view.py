@@ -238,7 +238,7 @@ def test_underlines_are_drawn_under_their_tokens(qtbot, turn: Turn) -> None:
     tokens.show()
     qtbot.waitExposed(tokens)
     for span in tokens.provenance.spans:
-        pieces = list(tokens._pieces(span, 0, 10_000))
+        pieces = list(tokens.pieces(span))
         assert pieces
         for left, right, base in pieces:
             assert 0 <= left < right <= 220
