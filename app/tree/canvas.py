@@ -29,7 +29,7 @@ class Canvas(QGraphicsView):
         self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.FullViewportUpdate)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMouseTracking(True)
+        self.viewport().setMouseTracking(True)  # Qt does not, for items without hover events
 
     def content(self) -> QRectF:
         """Everything there is to see, in scene units."""
@@ -119,7 +119,9 @@ class Canvas(QGraphicsView):
             self.zoom(ZOOM_STEP ** (event.angleDelta().y() / 120), event.position())
             event.accept()
         else:
-            self._take_over()
+            bars = self.horizontalScrollBar(), self.verticalScrollBar()
+            if any(bar.maximum() > bar.minimum() for bar in bars):
+                self._take_over()
             super().wheelEvent(event)
 
     def viewportEvent(self, event: QEvent) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -48,6 +49,13 @@ class TreeHeader(QWidget):
         self.mask = self._toggle("Mask", "Show the attention mask of the verify pass", self.mask_toggled)
         self.kv = self._toggle("KV", "Show which cache rows stay", self.kv_toggled)
         self.top_down = self._toggle("⇅", "Draw the tree top-down", self.top_down_toggled)
+        self._toggles = {
+            "pruned": self.ghosts,
+            "table": self.table,
+            "mask": self.mask,
+            "kv": self.kv,
+            "top_down": self.top_down,
+        }
         self.fit = self._button("Fit", "Show the whole tree (F)")
         self.fit.clicked.connect(self.fit_requested)
         self.export = self._button("Save", "Save the tree, the trace or the rounds")
@@ -71,6 +79,16 @@ class TreeHeader(QWidget):
     def buttons(self) -> list[QToolButton]:
         """All, in order."""
         return [self.live, self.ghosts, self.table, self.mask, self.kv, self.top_down, self.fit, self.export]
+
+    def options(self) -> dict[str, bool]:
+        """The toggles by name, to be kept over a restart."""
+        return {name: button.isChecked() for name, button in self._toggles.items()}
+
+    def set_options(self, options: Mapping[str, bool]) -> None:
+        """Set the toggles that are named, as a click would."""
+        for name, button in self._toggles.items():
+            if options.get(name, button.isChecked()) != button.isChecked():
+                button.click()
 
     def set_live(self, on: bool) -> None:
         """Show whether the newest round is followed."""

@@ -41,10 +41,9 @@ class NodeItem(QGraphicsItem):
         self.hovered = self.pinned = self.current = False
         self.rect = QRectF()
         self._small = False
-        self._shown = ""
         self.measures: Measures | None = None
         self._look: Look | None = None
-        self._lines: list[Line] = []
+        self._lines: list[Line] | None = None  # laid out when first painted
         self.setZValue(2)
 
     def set_card(self, card: Card, measures: Measures) -> None:
@@ -52,34 +51,40 @@ class NodeItem(QGraphicsItem):
         self.prepareGeometryChange()
         self.kind, self.text, self.number, self._small = card.kind, card.text, card.number, card.small
         self.rect, self._look, self.measures = measures.rect(card.small), measures.look(card.kind), measures
-        self._lines = self._lay_out(measures, self._look)
+        self._lines = None
         self.setVisible(card.kind != "hidden")
         self.setZValue(1 if card.kind == "pruned" else 3 if self._look.bold else 2)
         self.update()
+
+    @property
+    def shown_text(self) -> str:
+        """The text as painted, elided where it is too long."""
+        return self.lines()[0].text
+
+    def lines(self) -> list[Line]:
+        """Token and number, laid out; only what comes into sight pays for it."""
+        if self._lines is None and self.measures and self._look:
+            self._lines = self._lay_out(self.measures, self._look)
+        return self._lines or []
 
     def _lay_out(self, measures: Measures, style: Look) -> list[Line]:
         face, small = measures.face(style.bold, self._small), measures.small
         inside = self.rect.adjusted(measures.pad, 0, -measures.pad, 0)
         number, room = small.fit(self.number, inside.width()), inside.width()
         beside = self._small and measures.sideways
-        self._shown = face.fit(self.text, room - (small.width(number) + measures.pad if beside and number else 0))
+        text = face.fit(self.text, room - (small.width(number) + measures.pad if beside and number else 0))
         if beside:
             return [
-                line(face, self._shown, inside, style.text, LEFT),
+                line(face, text, inside, style.text, LEFT),
                 line(small, number, inside, style.quiet, RIGHT),
             ]
         if not number:
-            return [line(face, self._shown, inside, style.text, CENTRE)]
+            return [line(face, text, inside, style.text, CENTRE)]
         lower = small.height + 3
         return [
-            line(face, self._shown, inside.adjusted(0, 2, 0, -lower), style.text, CENTRE),
+            line(face, text, inside.adjusted(0, 2, 0, -lower), style.text, CENTRE),
             line(small, number, inside.adjusted(0, inside.height() - lower, 0, -3), style.quiet, CENTRE),
         ]
-
-    @property
-    def shown_text(self) -> str:
-        """The text as painted, elided where it is too long."""
-        return self._shown
 
     def set_ring(self, *, hovered: bool, pinned: bool, current: bool) -> None:
         """Mark as under the mouse, as pinned, as the keyboard's."""
@@ -100,10 +105,13 @@ class NodeItem(QGraphicsItem):
         if style is None or measures is None:
             return
         self._paint_ring(painter)
-        paint_frame(painter, self.rect, style)
         if option.levelOfDetailFromTransform(painter.worldTransform()) < LEGIBLE:
+            painter.setPen(QPen(style.edge, style.border.widthF()))
+            painter.setBrush(style.fill)
+            painter.drawRect(self.rect)
             return
-        paint_lines(painter, self._lines)
+        paint_frame(painter, self.rect, style)
+        paint_lines(painter, self.lines())
         paint_mark(painter, self.rect.topRight() + QPointF(-1, 1), 7.0, style)
 
     def _paint_ring(self, painter: QPainter) -> None:

@@ -17,6 +17,7 @@ from app.tree.export import save_png, save_svg
 from app.tree.panes import Panes
 from app.tree.phases import phase_labels, phase_step
 from app.tree.stepper import Stepper
+from app.tree.view import COMING, NO_ROUNDS, NOTHING
 from app.tree.words import summary
 from engine.errors import EyrieError
 from engine.trace import Phase
@@ -110,6 +111,7 @@ class TreePanel(Panes):
     def _turn_changed(self) -> None:
         turn = self.selection.turn
         self.timeline.set_rounds(turn.rounds if turn else ())
+        self.view.set_nothing(NOTHING if turn is None else NO_ROUNDS if turn.end else COMING)
         self._redraw()
 
     def _rounds_changed(self) -> None:

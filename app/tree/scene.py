@@ -58,7 +58,7 @@ class TreeScene(QGraphicsScene):
                 item.set_card(card, self._measures)
         self._place(self._measures)
         self._join(self._measures)
-        self._draw_rings(*self.nodes)
+        self._draw_rings(*self._rings.values())
         self.setSceneRect(self.content_rect)
 
     def restyle(self) -> None:

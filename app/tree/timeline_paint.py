@@ -76,10 +76,12 @@ def paint_timeline(painter: QPainter, frame: Frame) -> None:
     painter.setClipRect(QRectF(frame.gutter, 0, frame.tokens.width(), frame.rect.height()))
     _column(painter, frame, frame.hovered, t.color("hover"))
     _column(painter, frame, frame.current, t.color("accent_soft"))
+    colors = {"draft": t.fate("accepted"), "bonus": t.fate("bonus"), "plain": t.fate("pruned")}
+    times = {name: t.time(name) for name in TIME_PARTS}
     gap = 1.0 if frame.pitch < 8 else 2.0
     for i in range(*frame.sight):
-        _tokens(painter, frame, i, gap)
-        _times(painter, frame, i, gap)
+        _tokens(painter, frame, colors, i, gap)
+        _times(painter, frame, times, i, gap)
     _marks(painter, frame)
     painter.restore()
     _head(painter, frame)
@@ -113,23 +115,21 @@ def _column(painter: QPainter, frame: Frame, index: int, color: QColor) -> None:
         )
 
 
-def _tokens(painter: QPainter, frame: Frame, index: int, gap: float) -> None:
+def _tokens(painter: QPainter, frame: Frame, colors: dict[str, QColor], index: int, gap: float) -> None:
     """A cell per token: accepted ones below, the target's own on top."""
     lane, unit = frame.tokens, frame.tokens.height() / frame.most[0]
-    y = lane.bottom()
+    x, width, y, seam = frame.x(index) + gap / 2, frame.pitch - gap, lane.bottom(), 1.0 if unit >= 4 else 0.0
     for token in frame.rounds[index].emitted:
-        color = theme_fate("accepted" if token.source == "draft" else "bonus" if token.source != "plain" else "pruned")
-        seam = 1.0 if unit >= 4 else 0.0
-        painter.fillRect(QRectF(frame.x(index) + gap / 2, y - unit, frame.pitch - gap, unit - seam), color)
+        painter.fillRect(QRectF(x, y - unit, width, unit - seam), colors.get(token.source, colors["bonus"]))
         y -= unit
 
 
-def _times(painter: QPainter, frame: Frame, index: int, gap: float) -> None:
+def _times(painter: QPainter, frame: Frame, colors: dict[str, QColor], index: int, gap: float) -> None:
     lane, times = frame.times, frame.rounds[index].timings
-    y = lane.bottom()
+    x, width, y = frame.x(index) + gap / 2, frame.pitch - gap, lane.bottom()
     for name in TIME_PARTS:
         height = getattr(times, name) / frame.most[1] * lane.height()
-        painter.fillRect(QRectF(frame.x(index) + gap / 2, y - height, frame.pitch - gap, height), theme().time(name))
+        painter.fillRect(QRectF(x, y - height, width, height), colors[name])
         y -= height
 
 
@@ -166,8 +166,3 @@ def _head(painter: QPainter, frame: Frame) -> None:
             x += small.width(name) + 4
     text = face.fit(frame.readout, rect.width())
     paint_lines(painter, [line(face, text, rect, t.color("text"), LEFT)])
-
-
-def theme_fate(name: str) -> QColor:
-    """Colour of a kind of token."""
-    return theme().fate(name)  # type: ignore[arg-type]

@@ -21,6 +21,8 @@ from app.tree.words import describe
 from engine.trace import Phase, Round
 
 NOTHING = "No round yet.\nSend a message, or open a recorded trace."
+COMING = "The first round is on its way."
+NO_ROUNDS = "This reply has no rounds:\nit ended with the token that the prompt gave."
 WALK = {  # key: where it leads when the tree grows sideways, and when it grows down
     Qt.Key.Key_Left: ("back", "previous"),
     Qt.Key.Key_Right: ("on", "next"),
@@ -75,6 +77,11 @@ class TreeView(Canvas):
             self.set_current(None)
         self._draw(changed)
 
+    def set_nothing(self, text: str) -> None:
+        """What to say while there is no round to show."""
+        self.nothing.setText(text)
+        self._describe()
+
     def show_phase(self, phase: Phase) -> None:
         """Show the partial tree at which a stepped engine waits."""
         self.shown, self.step, self.phase = None, None, phase
@@ -107,8 +114,9 @@ class TreeView(Canvas):
             self.pan(self.mapFromScene(QPointF()) - root_was)
         self.nothing.setVisible(not self.tree.drawing.cards)
         if refit:
-            self.hover_card.hide()
             self.refit()
+        if refit or (self.tree.marked("current") is None and self.tree.marked("hovered") is None):
+            self.hover_card.hide()
         self._describe()
 
     def _drawing(self) -> Drawing:
@@ -117,7 +125,7 @@ class TreeView(Canvas):
         return phase_drawing(self.phase, self.ghosts) if self.phase else EMPTY
 
     def _describe(self) -> None:
-        text = NOTHING.replace("\n", " ")
+        text = self.nothing.text().replace("\n", " ")
         if self.phase:
             waits = f"the engine waits at {self.phase.name}"
             text = f"round {self.phase.round + 1}: {waits}, {len(self.phase.nodes)} nodes"

@@ -10,6 +10,7 @@ from app.selection import NONE, Selection
 from app.theme import theme
 from app.tree.drawing import OWN
 from app.tree.panel import TreePanel
+from app.tree.view import COMING, NO_ROUNDS, NOTHING
 from engine.trace import Phase, Turn
 from tests.fake_turn import fake_turn
 
@@ -50,6 +51,28 @@ def test_an_empty_panel_explains_itself(panel):
     assert panel.legend.isVisible()
     assert panel.timeline.readout() == "No rounds yet"
     assert panel.header.title.toolTip() == "Draft tree"
+
+
+def test_the_time_before_the_first_round_is_explained(panel, selection, turn):
+    """Reading a long prompt takes seconds: the pane must not ask for a message meanwhile."""
+    selection.show_turn(Turn())
+    assert panel.view.nothing.text() == COMING
+    assert panel.view.accessibleDescription() == COMING
+    selection.show_turn(Turn(end=turn.end))
+    assert panel.view.nothing.text() == NO_ROUNDS
+    selection.show_turn(None)
+    assert panel.view.nothing.text() == NOTHING
+
+
+def test_what_is_open_can_be_kept(looking):
+    """The window stores the toggles and gives them back."""
+    assert set(looking.header.options().values()) == {False}
+    looking.header.set_options({"pruned": True, "kv": True, "top_down": True, "unknown": True})
+    assert looking.header.options() == {"pruned": True, "table": False, "mask": False, "kv": True, "top_down": True}
+    assert looking.kv_strip.isVisible()
+    assert (looking.view.ghosts, looking.view.sideways) == (True, False)
+    looking.header.set_options({"kv": False})
+    assert not looking.kv_strip.isVisible()
 
 
 def test_all_parts_show_the_selected_round(looking, shown):

@@ -95,6 +95,32 @@ def test_zoom_by_wheel_and_keys_keeps_the_user_s_view(view, shown, turn, qtbot):
     assert not view.own_zoom
 
 
+def test_scrolling_where_there_is_nothing_to_scroll_changes_nothing(view, shown):
+    """A stray turn of the wheel must not end the automatic fit."""
+    view.show_round(shown)
+    wheel(view, -120, Qt.KeyboardModifier.NoModifier)
+    assert not view.own_zoom
+    view.zoom(4)
+    view.fit()
+    view.scale(3, 3)
+    wheel(view, -120, Qt.KeyboardModifier.NoModifier)
+    assert view.own_zoom
+
+
+def test_the_mouse_is_followed_without_a_button(view):
+    """Qt turns tracking off for scenes whose items take no hover events."""
+    assert view.viewport().hasMouseTracking()
+
+
+def test_a_card_of_a_hidden_node_goes(view, shown, qtbot):
+    """Stepping back hides the node: what was said about it must not stay in the air."""
+    view.show_round(shown)
+    view.set_current(shown.accepted[0])
+    assert view.hover_card.isVisible()
+    view.show_round(shown, steps(shown)[0])
+    assert not view.hover_card.isVisible()
+
+
 def test_zoom_has_ends(view, shown):
     """Never so far that nothing can be found again."""
     view.show_round(shown)
