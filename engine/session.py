@@ -132,6 +132,7 @@ class ChatSession:
         reused = max(0, min(cache.length, common - 1))
         cache.truncate(reused)
         del self._committed[reused:]
+        self._decoder.pending = []
         for strategy, _ in self._strategies.values():
             strategy.truncate(reused)
         return reused
