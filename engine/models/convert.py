@@ -24,6 +24,7 @@ from engine.models.folder import FolderConfig, write_config
 from engine.models.head_choice import choose
 from engine.models.head_files import ReadyHead, convert_head
 from engine.models.linear import check_precision
+from engine.models.mtp_checkpoint import read_mtp_checkpoint
 from engine.models.smooth import SmoothScales, find_scales
 from engine.tokenizer import Tokenizer
 
@@ -48,30 +49,33 @@ def build_folder(
     name: str,
     precision: str,
     head: Path | None = None,
+    mtp: Path | None = None,
     calibration: list[int] | None = None,
     engine: EngineConfig | None = None,
     progress: steps.ProgressCallback = steps.ignore,
     cancel: threading.Event | None = None,
 ) -> None:
-    """Write llm.onnx, embeddings.npy, config.json and the head's files into the folder `out`.
+    """Write llm.onnx, embeddings.npy, config.json and the heads' files into the folder `out`.
 
-    `head`: a checkpoint folder in the public format, or a folder of files converted before. `calibration`: token ids
-    of a text for the scales of `int8-rowwise`; without it there are none. Raises `Cancelled`, `CheckpointError`,
-    `ConfigError`, `ModelFileError`.
+    `head`: an EAGLE-3 checkpoint in the public format, or a folder of files converted before. `mtp`: the same for an
+    MTP head, in Eyrie's own format. `calibration`: token ids of a text for the scales of `int8-rowwise`; without it
+    there are none. Raises `Cancelled`, `CheckpointError`, `ConfigError`, `ModelFileError`.
     """
     kind = check_precision(precision)
     dims = source.dims
     draft = None if head is None else open_head(head, source, calibration or [], progress=progress, cancel=cancel)
+    heads = [] if mtp is None else [open_mtp(mtp, source)]
     if draft is not None:
+        heads.append(draft)
         dims = dims.with_taps(draft.taps if isinstance(draft, ReadyHead) else draft.config.taps)
     write_embeddings(source, out / "embeddings.npy")
     scales = None
     if kind == "int8-rowwise" and calibration:
         scales = calibrate(source, calibration, progress=progress, cancel=cancel)
     write_decoder(out / "llm.onnx", dims, source.tensor, kind, scales=scales, progress=progress, cancel=cancel)
-    if draft is not None:
+    for item in heads:
         progress(steps.Progress("Converting the draft head", 0, 1))
-        draft.write(out) if isinstance(draft, ReadyHead) else convert_head(draft, out, dims)
+        item.write(out) if isinstance(item, ReadyHead) else convert_head(item, out, dims)
     config = FolderConfig(name, kind, "cpu", dims, engine or EngineConfig())
     write_config(out, config)
 
@@ -92,6 +96,11 @@ def open_head(
     if len(tokens) < _MIN_CHOICE_TOKENS:
         return readings[0]
     return choose(readings, source.dims, source.tensor, tokens, progress=progress, cancel=cancel)
+
+
+def open_mtp(folder: Path, source: Source) -> ReadyHead | EagleCheckpoint:
+    """A converted MTP head, or its checkpoint."""
+    return ReadyHead.open(folder, source.dims, "mtp") or read_mtp_checkpoint(folder, source.dims, source.tensor)
 
 
 def calibration_tokens(tokenizer: Tokenizer, text: str) -> list[int]:

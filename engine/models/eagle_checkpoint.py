@@ -18,6 +18,7 @@ from engine.models.checkpoint_files import open_checkpoint, read_json
 from engine.models.dims import ModelDims
 from engine.models.eagle_config import EagleHeadConfig, parse_head_config
 from engine.models.eagle_tensors import check_tensors, normalise, read_d2t
+from engine.models.folder import HeadKind
 from engine.models.stored_tensor import StoredTensor
 
 Weights = Callable[[str], NDArray[np.float32]]  # the target's, by Hugging Face name
@@ -38,6 +39,11 @@ class EagleCheckpoint:
     tensors: dict[str, NDArray[np.float32]]
     d2t: NDArray[np.int32]
     warnings: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> HeadKind:
+        """An MTP head reads one hidden stream and is the same otherwise (see `mtp_checkpoint`)."""
+        return "mtp" if len(self.config.taps) == 1 else "eagle"
 
 
 def read_eagle_checkpoint(folder: Path, target: ModelDims, weights: Weights | None = None) -> EagleCheckpoint:

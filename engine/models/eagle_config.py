@@ -16,6 +16,7 @@ from engine.models.eagle_readings import Taps, read_rope, read_taps
 from engine.models.json_fields import Fields
 
 _LLAMA_LIKE = ("llama", "mistral", "qwen2", "qwen3")
+MTP_CLASS = "EyrieMtp"
 _SPECULATORS = ("speculators_model_type", "speculators_config", "transformer_layer_config")
 _SPECULATORS_CLASSES = ("Eagle3Speculator", "Eagle3DraftModel")
 
@@ -25,8 +26,9 @@ class EagleHeadConfig:
     """Everything about a head but its weights.
 
     `taps`: decoder layers of the target that have run when each hidden stream is captured (0: the embeddings); low,
-    middle, high. `norm_before_residual` None: the config leaves it open (see `eagle_checkpoint.variants`).
-    `trained_positions` is a note for the user and sizes nothing. The alternatives are further plausible readings.
+    middle, high; one for an MTP head, all of them. `norm_before_residual` None: the config leaves it open (see
+    `eagle_checkpoint.variants`). `trained_positions` is a note for the user and sizes nothing. The alternatives are
+    further plausible readings.
     """
 
     hidden_size: int
@@ -91,7 +93,7 @@ def parse_head_config(
         taps_alternatives=other_taps,
         rope_theta_alternatives=other_thetas,
     )
-    _check_sizes(config, target)
+    check_sizes(config, target)
     _check_promises(flat, tensors)
     if config.trained_positions and config.trained_positions < target.context_length:
         warnings.append(
@@ -119,6 +121,8 @@ def _check_kind(raw: Fields) -> None:
     kind = raw.values.get("speculators_model_type", "eagle3")
     if kind != "eagle3":
         raise CheckpointError(f"this is a {kind} head, not EAGLE-3: only EAGLE-3 heads can be used.")
+    if raw.values.get("architectures") == [MTP_CLASS]:
+        raise CheckpointError("this is an MTP head, not EAGLE-3: only EAGLE-3 heads can be used here.")
     if "dflash_config" in raw.values:
         raise CheckpointError("this is a DFlash head, not EAGLE-3: only EAGLE-3 heads can be used.")
     if raw.nested("eagle_config").flag("use_aux_hidden_state", True) is False:
@@ -146,7 +150,7 @@ def _norm_output(flat: Fields, tensors: Collection[str], warnings: list[str]) ->
     return bool(written)
 
 
-def _check_sizes(c: EagleHeadConfig, target: ModelDims) -> None:
+def check_sizes(c: EagleHeadConfig, target: ModelDims) -> None:
     """The head fits the target, and its sizes fit each other."""
     if c.target_hidden_size != target.hidden_size:
         raise CheckpointError(

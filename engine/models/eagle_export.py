@@ -25,9 +25,14 @@ def write_eagle_checkpoint(folder: Path, checkpoint: EagleCheckpoint) -> None:
 
     Weights are rounded to float16; one that does not fit, or an undecided reading, raises `CheckpointError`.
     """
-    config = _public_config(checkpoint.config)
+    config = public_config(checkpoint.config)
     config["norm_before_fc"] = "input_norm.weight" in checkpoint.tensors
     config["fc_norm"] = "fc_norm.0.weight" in checkpoint.tensors
+    write_checkpoint(folder, config, checkpoint)
+
+
+def write_checkpoint(folder: Path, config: dict[str, Any], checkpoint: EagleCheckpoint) -> None:
+    """`config.json` as given, and all tensors of the head with d2t and t2d."""
     tensors: dict[str, NDArray[Any]] = {
         name.replace(f"{LAYER}.", "midlayer."): _half(name, values) for name, values in checkpoint.tensors.items()
     }
@@ -46,7 +51,8 @@ def _half(name: str, values: NDArray[np.float32]) -> NDArray[np.float16]:
     return np.ascontiguousarray(values, dtype=np.float16)
 
 
-def _public_config(c: EagleHeadConfig) -> dict[str, Any]:
+def public_config(c: EagleHeadConfig) -> dict[str, Any]:
+    """The values of config.json."""
     if c.norm_before_residual is None:
         raise CheckpointError("The head's residual rule is undecided: choose one of its variants before writing it.")
     values: dict[str, Any] = {

@@ -52,15 +52,16 @@ def check_generation(tensors: Tensors, hidden: int) -> None:
         )
 
 
-def check_tensors(tensors: Tensors, c: EagleHeadConfig) -> None:
+def check_tensors(tensors: Tensors, c: EagleHeadConfig, kind: str = "an EAGLE-3 head") -> None:
     """Every required tensor is there, none is unknown, every shape is what the config and the target ask for."""
-    check_generation(tensors, c.hidden_size)
+    if len(c.taps) > 1:
+        check_generation(tensors, c.hidden_size)
     required, optional = _required_shapes(c), _optional_shapes(c)
     if unknown := [t.name for name, t in tensors.items() if name not in required and name not in optional]:
-        raise CheckpointError(f"{unknown[0]!r} is not a tensor of an EAGLE-3 head: such heads are not supported.")
+        raise CheckpointError(f"{unknown[0]!r} is not a tensor of {kind}: such heads are not supported.")
     _check_groups(tensors)
     if missing := [name for name in required if name not in tensors]:
-        raise CheckpointError(f"{missing[0]} is missing: the checkpoint is incomplete or not an EAGLE-3 head.")
+        raise CheckpointError(f"{missing[0]} is missing: the checkpoint is incomplete or not {kind}.")
     _check_fc(tensors["fc.weight"], c)
     _check_head_dim(tensors[f"{LAYER}.self_attn.o_proj.weight"], c)
     for name, tensor in tensors.items():

@@ -1,4 +1,4 @@
-"""`eagle_fc.onnx` and `eagle.onnx`: an EAGLE-3 draft head (arXiv 2503.01840) from a checkpoint that was read.
+"""The two graphs of a draft head, EAGLE-3 (arXiv 2503.01840) or MTP, from a checkpoint that was read.
 
 Besides the log-probabilities, the graph returns the best children of each row, so that nothing of the size of the
 draft vocabulary is sorted on the host.
@@ -21,7 +21,7 @@ F32 = TensorProto.FLOAT
 
 
 def write_fc(path: Path, head: EagleCheckpoint, precision: Precision) -> None:
-    """`eagle_fc.onnx`: the target's hidden streams, concatenated → one. [1, S, taps·H] → [1, S, H]."""
+    """The target's hidden streams, concatenated → one. [1, S, taps·H] → [1, S, H]."""
     tensors, eps = head.tensors, head.config.rms_norm_eps
     width = tensors["fc.weight"].shape[1]
     with Graph(path) as g:
@@ -123,6 +123,6 @@ class HeadWriter:
 
 
 def write_head(path: Path, head: EagleCheckpoint, precision: Precision, positions: int) -> None:
-    """`eagle.onnx`. `positions` sizes the rotary table: the target's context, not what the head was trained to."""
+    """The layer. `positions` sizes the rotary table: the target's context, not what the head was trained to."""
     with Graph(path) as graph:
         HeadWriter(graph, head, precision, positions).write()

@@ -62,6 +62,6 @@ def describe_files(
         files[path.name] = {
             "bytes": path.stat().st_size,
             "sha256": sha256(path, progress, cancel, "Recording the files"),
-            "from": "draft_head" if path.name.startswith("eagle") else "source",
+            "from": "draft_head" if path.name.startswith(("eagle", "mtp")) else "source",
         }
     return files

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from engine.models.eagle_checkpoint import read_eagle_checkpoint
 from engine.models.folder import read_config
-from engine.models.head_files import CARD, convert_head
+from engine.models.head_files import CARD, convert_head, written_files
+from engine.models.mtp_checkpoint import is_mtp_checkpoint, read_mtp_checkpoint
 
 LIMIT = 15_000_000  # bytes a shipped head may take
 
@@ -22,10 +23,11 @@ LIMIT = 15_000_000  # bytes a shipped head may take
 def ship(checkpoint: Path, model: Path, out: Path) -> int:
     """Convert into `out`, write the card, return the bytes it takes. Facts a card already holds are kept."""
     config = read_config(model)
-    head = read_eagle_checkpoint(checkpoint, config.dims)
+    read = read_mtp_checkpoint if is_mtp_checkpoint(checkpoint) else read_eagle_checkpoint
+    head = read(checkpoint, config.dims)
     out.mkdir(parents=True, exist_ok=True)
     convert_head(head, out, config.dims)
-    files = sorted(p for p in out.iterdir() if p.name.startswith("eagle"))
+    files = sorted(p for p in out.iterdir() if p.name in written_files(head.kind))
     card_path = out / CARD
     card = json.loads(card_path.read_text(encoding="utf-8")) if card_path.is_file() else {}
     card |= {
