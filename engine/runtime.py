@@ -17,6 +17,10 @@ from numpy.typing import NDArray
 
 from engine.errors import Cancelled, ModelFolderError, RuntimeUnavailable
 
+# The attention kernel that ONNX Runtime prefers on CPU works in tiles of rows, and a tile of one row (the last of 129)
+# gives other bits than the same row in a wider tile. The plain kernel has no tiles, and is not slower (docs/log.md).
+os.environ.setdefault("ORT_GQA_DISABLE_FLASH_ATTENTION", "1")
+
 _ERRORS_ONLY = 3
 _MAX_BINDINGS = 64
 
@@ -55,8 +59,7 @@ class Runner:
         try:
             self._session = ort.InferenceSession(str(path), session_options(threads), ["CPUExecutionProvider"])
         except Exception as error:
-            reason = str(error).splitlines()[0][:200]
-            raise RuntimeUnavailable(f"ONNX Runtime cannot load {path.name} in {path.parent}: {reason}") from error
+            raise _not_loaded(path, str(error).splitlines()[0][:200]) from error
         self.path = path
         self.input_names = [i.name for i in self._session.get_inputs()]
         self.output_names = [o.name for o in self._session.get_outputs()]
@@ -70,6 +73,11 @@ class Runner:
     def input_shapes(self) -> dict[str, list[int | str]]:
         """Declared shapes, symbols included."""
         return {i.name: i.shape for i in self._session.get_inputs()}
+
+    @property
+    def output_shapes(self) -> dict[str, list[int | str]]:
+        """Declared shapes, symbols included."""
+        return {o.name: o.shape for o in self._session.get_outputs()}
 
     def bind_shared(self, source: str, target: str, array: NDArray[Any]) -> None:
         """Bind one buffer to an input and an output: the graph works in place. The array must stay alive."""
@@ -108,6 +116,15 @@ class Runner:
         with self._lock:
             self._stopping = False
             self._options = ort.RunOptions()
+
+
+def _not_loaded(path: Path, reason: str) -> ModelFolderError | RuntimeUnavailable:
+    """A graph's weights lie in a second file; ONNX Runtime says so in words that help nobody."""
+    if "xternal" in reason:
+        return ModelFolderError(
+            f"{path.name}.data in {path.parent} is missing or cut short: make the folder again with setup."
+        )
+    return RuntimeUnavailable(f"ONNX Runtime cannot load {path.name} in {path.parent}: {reason}")
 
 
 class _Binding:

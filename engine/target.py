@@ -50,6 +50,7 @@ class TargetModel:
     def __init__(self, folder: Path, dims: ModelDims, threads: int) -> None:
         self.dims = dims
         self._runner = Runner(folder / "llm.onnx", threads)
+        _check_graph(self._runner, dims)
         self._embeddings = _load_embeddings(folder / "embeddings.npy", dims)
         self.cache = KVCache(dims.layer_nums, dims.num_key_value_heads, dims.head_dim, dims.context_length)
         for i in range(dims.layer_nums):
@@ -100,6 +101,20 @@ class TargetModel:
     def resume(self) -> None:
         """Allow passes again."""
         self._runner.resume()
+
+
+def _check_graph(runner: Runner, dims: ModelDims) -> None:
+    """The graph has the sizes that buffers will be made for: others would be read and written out of bounds."""
+    shapes = {**runner.input_shapes, **runner.output_shapes}
+    taps = len(dims.hidden_taps) * dims.hidden_size
+    sizes = {"input_embed": dims.hidden_size, "logits": dims.vocab_size, "hidden_states": taps}
+    cache = [shape[1:4:2] for name, shape in shapes.items() if name.startswith("past_key_values.")]
+    fits = all(name in shapes and shapes[name][-1] == size for name, size in sizes.items())
+    if not fits or cache != [[dims.num_key_value_heads, dims.head_dim]] * (2 * dims.layer_nums):
+        raise ModelFolderError(
+            f"{runner.path.name} and config.json in {runner.path.parent} belong to different models: "
+            "make the folder again with setup."
+        )
 
 
 def _load_embeddings(path: Path, dims: ModelDims) -> NDArray[np.float16]:
