@@ -1,4 +1,4 @@
-"""The conversation on screen: messages in a column, streaming, the tail followed or not, words found, tokens shown.
+"""The conversation on screen: messages in a column, streaming, the tail followed or not.
 
 Shows what it is given; what the user wants leaves as signals. Knows no store and no engine.
 """
@@ -14,15 +14,17 @@ from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.chat import look
 from app.chat.find_bar import FindBar
+from app.chat.finder import Finder
 from app.chat.flow import Flow, Item
 from app.chat.message_view import MessageView
-from app.chat.provenance import Provenance, TokenBytes
+from app.chat.provenance import TokenBytes
+from app.chat.token_link import TokenLink
 from app.selection import Selection
 from app.store import Message
 from app.theme import GAP, theme
 from engine.trace import Turn
 
-NO_RECORD = "No record of this reply is kept, so the origin of its tokens is not known."
+LINE = 40  # pixels that must be seen of a place
 EMPTY = "Ask something below. The reply appears here, and its draft trees beside it."
 
 
@@ -47,23 +49,15 @@ class ConversationView(QWidget):
 
     def __init__(self, selection: Selection, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._selection = selection
         self._messages: dict[int, Message] = {}
         self._live: dict[int, str] = {}  # text so far of running replies
-        self._turns: dict[int, Turn | None] = {}
-        self._tokens: dict[int, Provenance] = {}
-        self._shown_turn = -1  # message whose turn the selection shows
-        self._pending_pin: tuple[int, int, int] | None = None
-        self._provenance = False
-        self._busy = False
-        self._hits: list[tuple[int, int]] = []  # (message, n-th in it)
-        self._hit = -1
-        self._token_bytes: TokenBytes | None = None
         self._notes: dict[int, str] = {}
+        self._busy = False
         self._build()
-        selection.hover_changed.connect(self._hover_changed)
-        selection.pin_changed.connect(self._pin_changed)
-        selection.turn_changed.connect(self._turn_changed)
+        self.finder = Finder(self, self.find_bar)
+        self.tokens = TokenLink(self, selection)
+        self.tokens.trace_needed.connect(self.trace_needed)
+        self.tokens.turn_wanted.connect(self.turn_wanted)
         theme().changed.connect(self.restyle)
         self.restyle()
 
@@ -72,9 +66,6 @@ class ConversationView(QWidget):
         outer.setContentsMargins(0, 0, 0, 0)
         outer.setSpacing(0)
         self.find_bar = FindBar(self)
-        self.find_bar.changed.connect(self._find)
-        self.find_bar.step.connect(self._find_step)
-        self.find_bar.closed.connect(self._find_closed)
         outer.addWidget(self.find_bar)
         self.flow = Flow(self)
         self.flow.setAccessibleName("Conversation")
@@ -104,17 +95,15 @@ class ConversationView(QWidget):
         """Show a branch. Messages that are shown already keep their widgets; a running reply keeps its text."""
         same = [m.id for m in messages if m.id in self._messages]
         self._messages = {m.id: m for m in messages}
-        self._tokens = {k: v for k, v in self._tokens.items() if k in self._messages}
-        self._turns = {k: v for k, v in self._turns.items() if k in self._messages}
+        self.tokens.keep_only(self._messages.keys() | self._live.keys())
         self.flow.set_items([self._item(m) for m in messages], at_end)
         for key in same:
-            view = self._view(key)
+            view = self.view_of(key)
             if view is not None and not view.running:
                 view.set_message(self._messages[key])
         self._empty.setVisible(not messages)
         self.pill.setVisible(False)
-        if self.find_bar.isVisible():
-            self._find(self.find_bar.field.text())
+        self.finder.again()
 
     def message_ids(self) -> list[int]:
         """The shown branch."""
@@ -135,13 +124,12 @@ class ConversationView(QWidget):
         self._live[message] += text
         if message not in self._messages:
             return
-        view = self._view(message)
+        view = self.view_of(message)
         if view is not None:
             view.append(text)
         if not self.flow.following:
             self._show_pill()
-        if self._provenance and message in self._turns:
-            self._show_tokens(message)
+        self.tokens.grown(message)
 
     def finish(self, message: Message) -> None:
         """A running reply is complete."""
@@ -150,11 +138,11 @@ class ConversationView(QWidget):
             return
         self._messages[message.id] = message
         self.flow.keep(message.id, False)
-        view = self._view(message.id)
+        view = self.view_of(message.id)
         if view is not None:
             view.finish(message)
-        if self._provenance:
-            self._show_tokens(message.id)
+        if self.tokens.on:
+            self.tokens.show(message.id)
 
     def forget(self, message: int) -> None:
         """A running reply of another chat is complete."""
@@ -167,7 +155,7 @@ class ConversationView(QWidget):
     def set_busy(self, busy: bool) -> None:
         """Whether a reply is running anywhere: nothing else can be asked for."""
         self._busy = busy
-        for view in self._views():
+        for view in self.views():
             view.set_busy(busy)
 
     def set_dropped(self, count: int) -> None:
@@ -177,17 +165,14 @@ class ConversationView(QWidget):
         if 0 < count < len(ids):
             messages = "message" if count == 1 else f"{count} messages"
             self._notes[ids[count]] = f"↑ The context is full: the model no longer reads the first {messages} above."
-        for view in self._views():
+        for view in self.views():
             view.set_note(self._notes.get(view.message.id, ""))
 
     def show_message(self, message: int, words: str = "") -> None:
         """Scroll to a message; `words` opens the search on them."""
         self.flow.show_item(message, -GAP)
         if words:
-            self.find_bar.field.setText(words)
-            self.find_bar.open()
-            self._hit = next((i for i, (m, _) in enumerate(self._hits) if m == message), -1)
-            self._show_hit()
+            self.finder.open_at(message, words)
 
     def show_end(self) -> None:
         """Go to the end and follow it."""
@@ -202,7 +187,7 @@ class ConversationView(QWidget):
         last = next((m.id for m in reversed(self._messages.values()) if m.role == "user"), None)
         if last is not None:
             self.flow.show_item(last, -GAP)
-            view = self._view(last)
+            view = self.view_of(last)
             if view is not None:
                 view.edit()
 
@@ -217,115 +202,25 @@ class ConversationView(QWidget):
     @property
     def provenance(self) -> bool:
         """Whether tokens are underlined by how they came."""
-        return self._provenance
+        return self.tokens.on
 
     def set_provenance(self, on: bool) -> None:
         """Underline every token of every reply, or show Markdown."""
-        if on != self._provenance:
-            self._provenance = on
-            for view in self._views():
-                self._show_tokens(view.message.id)
+        if on != self.tokens.on:
+            self.tokens.set_on(on)
             self.provenance_changed.emit(on)
 
     def set_token_bytes(self, token_bytes: TokenBytes | None) -> None:
         """The tokenizer's exact bytes of a token, where they are known; makes half characters exact."""
-        self._token_bytes = token_bytes
+        self.tokens.token_bytes = token_bytes
 
     def set_turn(self, message: int, turn: Turn) -> None:
         """The record of a reply; it may still grow, then call `append_text` as text arrives."""
-        self._turns[message] = turn
-        self._tokens.pop(message, None)
-        if turn is self._selection.turn:
-            self._shown_turn = message
-        if self._provenance:
-            self._show_tokens(message)
-        if self._pending_pin is not None and self._pending_pin[0] == message and turn is self._selection.turn:
-            _, number, node = self._pending_pin
-            self._pending_pin = None
-            self._selection.pin(number, node)
+        self.tokens.set_turn(message, turn)
 
     def set_no_turn(self, message: int) -> None:
         """There is no record of this reply."""
-        self._turns[message] = None
-        if self._provenance:
-            self._show_tokens(message)
-
-    def _show_tokens(self, message: int) -> None:
-        view = self._view(message)
-        if view is None or view.user:
-            return
-        if not self._provenance:
-            view.show_tokens(None)
-        elif message not in self._turns:
-            view.show_tokens(None, "Reading the record…")
-            self.trace_needed.emit(message)
-        else:
-            turn = self._turns[message]
-            view.show_tokens(*((None, NO_RECORD) if turn is None else (self._laid_out(message, turn), "")))
-            self._light(view)
-
-    def _laid_out(self, message: int, turn: Turn) -> Provenance:
-        tokens = self._tokens.get(message)
-        if tokens is None:
-            tokens = self._tokens[message] = Provenance(self._token_bytes)
-        live = self._live.get(message)
-        text = self._messages[message].content if live is None else live
-        tokens.update(turn, text, final=live is None)
-        return tokens
-
-    def _token_hovered(self, message: int, number: int, node: int) -> None:
-        if message == self._shown_message():
-            self._selection.hover(number, node)
-        else:
-            view = self._view(message)
-            if view is not None and view.tokens is not None:
-                view.tokens.light(number, node)
-
-    def _token_clicked(self, message: int, number: int, node: int) -> None:
-        if message == self._shown_message():
-            self._selection.toggle_pin(number, node)
-        else:
-            self._pending_pin = (message, number, node)
-            self.turn_wanted.emit(message)
-
-    def _shown_message(self) -> int:
-        """The message whose turn the selection shows; -1 for none of these."""
-        turn = self._selection.turn
-        return -1 if turn is None else next((m for m, t in self._turns.items() if t is turn), -1)
-
-    def _turn_changed(self, turn: object) -> None:
-        if self._pending_pin is not None:
-            message, number, node = self._pending_pin
-            if self._turns.get(message) is turn:
-                self._pending_pin = None
-                self._selection.pin(number, node)
-        for view in self._views():
-            self._light(view)
-
-    def _hover_changed(self, number: int, node: int) -> None:
-        view = self._view(self._shown_message())
-        if view is not None and view.tokens is not None:
-            view.tokens.light(number, node)
-
-    def _pin_changed(self, number: int, node: int) -> None:
-        view = self._view(self._shown_message())
-        if view is None or view.tokens is None:
-            return
-        view.tokens.pin(number, node)
-        spans = self._tokens[view.message.id].of_round(number) if number >= 0 else []
-        if spans and not view.tokens.underMouse():
-            top = view.tokens.mapTo(view, QPoint(0, view.tokens.top_of(spans[0]))).y()
-            height = self.flow.viewport().height()
-            seen = view.mapTo(self.flow.viewport(), QPoint(0, top)).y()
-            if not 0 <= seen <= height - 40:
-                self.flow.show_item(view.message.id, top - height // 3)
-
-    def _light(self, view: MessageView) -> None:
-        if view.tokens is None:
-            return
-        mine = view.message.id == self._shown_message()
-        view.tokens.light(*(self._selection.hovered if mine else (-1, -1)))
-        view.tokens.pin(*(self._selection.pinned if mine else (-1, -1)))
+        self.tokens.set_turn(message, None)
 
     # --- widgets of messages
 
@@ -342,17 +237,17 @@ class ConversationView(QWidget):
         view.resend.connect(self.resend)
         view.version.connect(self.version)
         view.rounds.connect(self.turn_wanted)
-        view.token_hovered.connect(self._token_hovered)
-        view.token_clicked.connect(self._token_clicked)
+        view.token_hovered.connect(self.tokens.hovered)
+        view.token_clicked.connect(self.tokens.clicked)
         view.set_busy(self._busy)
         view.set_note(self._notes.get(key, ""))
         return view
 
     def _made(self, key: int, widget: QWidget) -> None:
-        if self._provenance:
-            QTimer.singleShot(0, widget, lambda: self._show_tokens(key))
-        if self._hits:
-            self._mark(widget)  # type: ignore[arg-type]
+        if self.tokens.on:
+            QTimer.singleShot(0, widget, lambda: self.tokens.show(key))
+        if isinstance(widget, MessageView):
+            self.finder.mark(widget)
 
     def _estimate(self, key: int, width: int) -> int:
         """Height of a message without making it."""
@@ -362,12 +257,33 @@ class ConversationView(QWidget):
         lines = sum(max(1, math.ceil(len(line) / per_line)) for line in text.split("\n")) if text else 1
         return int(lines * metrics.lineSpacing() * 1.2) + 70
 
-    def _view(self, key: int) -> MessageView | None:
+    def view_of(self, key: int) -> MessageView | None:
+        """The widget of a message, if it exists now."""
         widget = self.flow.widget_of(key)
         return widget if isinstance(widget, MessageView) else None
 
-    def _views(self) -> list[MessageView]:
+    def views(self) -> list[MessageView]:
+        """The widgets that exist now, from top to bottom."""
         return [w for w in self.flow.widgets() if isinstance(w, MessageView)]
+
+    def text_of(self, key: int) -> tuple[str, bool]:
+        """The text of a message, and whether it is complete."""
+        live = self._live.get(key)
+        return (self._messages[key].content, True) if live is None else (live, False)
+
+    def reveal(self, key: int) -> MessageView | None:
+        """Bring a message into view, if it is not, and return its widget."""
+        view = self.view_of(key)
+        if view is None or not view.isVisible():
+            self.flow.show_item(key, -GAP)
+        return self.view_of(key)
+
+    def bring_into_view(self, view: MessageView, y: int) -> None:
+        """Scroll so that a place in a message can be seen; nothing moves when it can."""
+        height = self.flow.viewport().height()
+        seen = view.mapTo(self.flow.viewport(), QPoint(0, y)).y()
+        if not 0 <= seen <= height - LINE:
+            self.flow.show_item(view.message.id, y - height // 3)
 
     def _focus_step(self, delta: int) -> None:
         """Move the focus to the neighbouring message."""
@@ -376,76 +292,14 @@ class ConversationView(QWidget):
             return
         focus = self.window().focusWidget()
         here = next(
-            (v.message.id for v in self._views() if focus is not None and (v is focus or v.isAncestorOf(focus))), None
+            (v.message.id for v in self.views() if focus is not None and (v is focus or v.isAncestorOf(focus))), None
         )
         at = ids.index(here) + delta if here in ids else len(ids) - 1
         key = ids[max(0, min(at, len(ids) - 1))]
-        if self._view(key) is None or not self._view(key).isVisible():  # type: ignore[union-attr]
-            self.flow.show_item(key, -GAP)
-        view = self._view(key)
+        view = self.reveal(key)
         if view is not None:
             view.setFocus(Qt.FocusReason.TabFocusReason)
             self.flow.ensureWidgetVisible(view, 0, GAP)
-
-    # --- search
-
-    def _find(self, words: str) -> None:
-        wanted = words.strip().casefold()
-        self._hits = []
-        if wanted:
-            for key, message in self._messages.items():
-                text = self._live.get(key, message.content).casefold()
-                self._hits += [(key, n) for n in range(text.count(wanted))]
-        self._hit = min(max(self._hit, 0), len(self._hits) - 1)
-        for view in self._views():
-            self._mark(view)
-        self._show_hit()
-
-    def _find_step(self, delta: int) -> None:
-        if self._hits:
-            self._hit = (self._hit + delta) % len(self._hits)
-            self._show_hit()
-
-    def _find_closed(self) -> None:
-        self._hits, self._hit = [], -1
-        for view in self._views():
-            self._mark(view)
-        self.flow.setFocus()
-
-    def _show_hit(self) -> None:
-        self.find_bar.set_count(self._hit + 1, len(self._hits))
-        if self._hit < 0 or not self._hits:
-            return
-        key = self._hits[self._hit][0]
-        view = self._view(key)
-        if view is None or not view.isVisible():
-            self.flow.show_item(key, -GAP)
-            view = self._view(key)
-        for other in self._views():
-            self._mark(other)
-        if view is not None:
-            self._scroll_to_hit(view)
-
-    def _mark(self, view: MessageView) -> None:
-        """Mark the hits in a message's widgets; hits inside Markdown marks are counted, not painted."""
-        words = self.find_bar.field.text().strip() if self._hits else ""
-        current = self._hits[self._hit] if 0 <= self._hit < len(self._hits) else (-1, -1)
-        number = 0
-        for block in view.texts():
-            found = block.find_all(words) if words else []
-            at = current[1] - number if current[0] == view.message.id else -1
-            block.mark_found(found, at)
-            number += len(found)
-
-    def _scroll_to_hit(self, view: MessageView) -> None:
-        for block in view.texts():
-            y = block.found_top()
-            if y is not None:
-                top = block.mapTo(view, QPoint(0, y)).y()
-                seen = view.mapTo(self.flow.viewport(), QPoint(0, top)).y()
-                if not 0 <= seen <= self.flow.viewport().height() - 40:
-                    self.flow.show_item(view.message.id, top - self.flow.viewport().height() // 3)
-                return
 
     # --- look
 
@@ -460,7 +314,7 @@ class ConversationView(QWidget):
             f" border: 1px solid {line}; border-radius: 13px; padding: 4px 14px; }}"
             f"QPushButton:focus {{ border: 2px solid {colors.color('text').name()}; }}"
         )
-        for view in self._views():
+        for view in self.views():
             view.restyle()
         self.flow.remeasure()
 

@@ -4,9 +4,10 @@ from PySide6.QtGui import QMouseEvent, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.chat.conversation import NO_RECORD, ConversationView
+from app.chat.conversation import ConversationView
 from app.chat.provenance import Provenance
 from app.chat.provenance_view import NO_MARKDOWN, STYLES, ProvenanceView, card
+from app.chat.token_link import NO_RECORD
 from app.selection import Selection
 from app.theme import contrast, theme
 from engine.trace import Turn

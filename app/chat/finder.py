@@ -1,0 +1,91 @@
+"""Finds words in a conversation, marks them and goes from one to the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QPoint
+
+from app.chat.find_bar import FindBar
+from app.chat.message_view import MessageView
+
+if TYPE_CHECKING:
+    from app.chat.conversation import ConversationView
+
+
+class Finder(QObject):
+    """Ties a search bar to a conversation. Hits are counted in the messages' source text."""
+
+    def __init__(self, conversation: ConversationView, bar: FindBar) -> None:
+        super().__init__(conversation)
+        self._conversation = conversation
+        self._bar = bar
+        self._hits: list[tuple[int, int]] = []  # message, and the hit's number in it
+        self._current = -1
+        bar.changed.connect(self.find)
+        bar.step.connect(self._step)
+        bar.closed.connect(self._closed)
+
+    def open_at(self, message: int, words: str) -> None:
+        """Search for words and go to the first hit in a message."""
+        self._bar.field.setText(words)
+        self._bar.open()
+        self._current = next((i for i, (m, _) in enumerate(self._hits) if m == message), self._current)
+        self._show_current()
+
+    def again(self) -> None:
+        """The messages changed."""
+        if not self._bar.isHidden():
+            self.find(self._bar.field.text())
+
+    def find(self, words: str) -> None:
+        """Find all, and go to the hit of the same number as before."""
+        wanted = words.strip().casefold()
+        self._hits = []
+        if wanted:
+            for key in self._conversation.message_ids():
+                count = self._conversation.text_of(key)[0].casefold().count(wanted)
+                self._hits += [(key, number) for number in range(count)]
+        self._current = min(max(self._current, 0), len(self._hits) - 1)
+        self._mark_all()
+        self._show_current()
+
+    def mark(self, view: MessageView) -> None:
+        """Mark the hits in a message's widgets; hits inside Markdown marks are counted, not painted."""
+        words = self._bar.field.text().strip() if self._hits else ""
+        current = self._hits[self._current] if self._hits else (-1, -1)
+        number = 0
+        for block in view.texts():
+            found = block.find_all(words) if words else []
+            at = current[1] - number if current[0] == view.message.id else -1
+            block.mark_found(found, at)
+            number += len(found)
+
+    def _mark_all(self) -> None:
+        for view in self._conversation.views():
+            self.mark(view)
+
+    def _step(self, delta: int) -> None:
+        if self._hits:
+            self._current = (self._current + delta) % len(self._hits)
+            self._mark_all()
+            self._show_current()
+
+    def _closed(self) -> None:
+        self._hits, self._current = [], -1
+        self._mark_all()
+        self._conversation.flow.setFocus()
+
+    def _show_current(self) -> None:
+        self._bar.set_count(self._current + 1, len(self._hits))
+        if not self._hits:
+            return
+        view = self._conversation.reveal(self._hits[self._current][0])
+        if view is None:
+            return
+        self.mark(view)
+        for block in view.texts():
+            y = block.found_top()
+            if y is not None:
+                self._conversation.bring_into_view(view, block.mapTo(view, QPoint(0, y)).y())
+                return
