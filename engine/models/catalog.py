@@ -27,6 +27,7 @@ class CatalogEntry:
     gguf_size: int
     draft_head: str | None = None  # name under assets/heads/
     precision: str = DEFAULT_PRECISION
+    mtp_head: str | None = None  # likewise
 
     @property
     def gguf_name(self) -> str:

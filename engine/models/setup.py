@@ -40,6 +40,12 @@ class _Job:
     gguf: CatalogEntry | Path
     source: dict[str, Any]
     licence: str = ""
+    mtp: str | None = None
+
+    def heads(self) -> dict[str, Any] | None:
+        """What the card says of the heads: another one makes a folder out of date."""
+        head, mtp = _describe_head(self.head), _describe_head(self.mtp)
+        return {**(head or {}), "mtp": mtp} if mtp else head
 
 
 def ensure_model(
@@ -81,7 +87,9 @@ def _plan(name: str, precision: str | None, progress: steps.ProgressCallback, ca
     chosen = precision or entry.precision
     keys = ("origin", "package", "version", "wheel_sha256", "member", "gguf_sha256")
     source = {key: value for key, value in asdict(entry).items() if key in keys}
-    return _Job(entry.name, chosen, _folder(entry.name, chosen), entry.draft_head, entry, source, entry.licence)
+    return _Job(
+        entry.name, chosen, _folder(entry.name, chosen), entry.draft_head, entry, source, entry.licence, entry.mtp_head
+    )
 
 
 def _plan_file(path: Path, precision: str, progress: steps.ProgressCallback, cancel: threading.Event | None) -> _Job:
@@ -93,10 +101,11 @@ def _plan_file(path: Path, precision: str, progress: steps.ProgressCallback, can
         digest = known[0] if known else sha256(path, progress, cancel, f"Reading {path.name}")
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read ({error.strerror}): give the path of a .gguf file.") from None
-    heads = [entry.draft_head for entry in CATALOG if entry.gguf_sha256 == digest]
+    heads = [(entry.draft_head, entry.mtp_head) for entry in CATALOG if entry.gguf_sha256 == digest]
+    head, mtp = heads[0] if heads else (None, None)
     folder = _folder(f"{_plain(path.stem)}-{digest[:12]}", precision)
     source = {**identity, "gguf_sha256": digest}
-    return _Job(path.stem, precision, folder, heads[0] if heads else None, path, source)
+    return _Job(path.stem, precision, folder, head, path, source, mtp=mtp)
 
 
 def _folder(name: str, precision: str) -> Path:
@@ -114,7 +123,7 @@ def _is_current(job: _Job) -> bool:
         card is not None
         and card.converter_version == CONVERTER_VERSION
         and card.source.get("gguf_sha256") == job.source["gguf_sha256"]
-        and card.draft_head == _describe_head(job.head)
+        and card.draft_head == job.heads()
         and card.is_whole(job.folder)
     )
 
@@ -140,6 +149,7 @@ def _make(job: _Job, progress: steps.ProgressCallback, cancel: threading.Event |
             name=job.name,
             precision=job.precision,
             head=_head_folder(job.head),
+            mtp=_head_folder(job.mtp),
             calibration=calibration,
             progress=progress,
             cancel=cancel,
@@ -150,7 +160,7 @@ def _make(job: _Job, progress: steps.ProgressCallback, cancel: threading.Event |
             converter_version=CONVERTER_VERSION,
             licence=job.licence or source.metadata.text("general.license", "unknown"),
             source=job.source,
-            draft_head=_describe_head(job.head),
+            draft_head=job.heads(),
             files=describe_files(folder, progress, cancel),
         ).write(folder)
     _discard_older(job)
@@ -175,7 +185,7 @@ def _head_folder(head: str | None) -> Path | None:
 
 
 def _describe_head(head: str | None) -> dict[str, Any] | None:
-    """Name and SHA-256 over all files of a shipped head: another one makes a folder out of date."""
+    """Name and SHA-256 over all files of a shipped head."""
     folder = _head_folder(head)
     if folder is None:
         return None

@@ -71,7 +71,7 @@ def gguf(tmp_path: Path) -> Path:
 @pytest.fixture
 def catalog(monkeypatch: pytest.MonkeyPatch, gguf: Path, tmp_path: Path) -> list[str]:
     """A catalog with the tiny model in it, whose fetching is a copy; returns the names fetched."""
-    entry = altered(make_entry(gguf.read_bytes(), b"wheel"), draft_head="tiny-head")
+    entry = altered(make_entry(gguf.read_bytes(), b"wheel"), draft_head="tiny-head", mtp_head="tiny-mtp")
     fetched: list[str] = []
 
     def fetch(wanted: Any, folder: Path, **_: Any) -> Path:
@@ -151,6 +151,22 @@ def test_another_shipped_head_makes_the_folder_again(builder: Builder, catalog: 
         assert ensure_model("Tiny") == folder
     assert [bool(call["head"]) for call in builder.calls] == [False, True, True]
     assert installed_models() == [folder]
+
+
+def test_a_shipped_mtp_head_makes_the_folder_again(builder: Builder, catalog: list[str], tmp_path: Path) -> None:
+    """Beside an EAGLE-3 head or alone; the card names both."""
+    ensure_model("Tiny")
+    mtp = tmp_path / "assets" / "heads" / "tiny-mtp"
+    mtp.mkdir(parents=True)
+    (mtp / "mtp.onnx").write_bytes(b"head")
+    folder = ensure_model("Tiny")
+    assert ensure_model("Tiny") == folder
+    assert [(call["head"], call["mtp"]) for call in builder.calls] == [(None, None), (None, mtp)]
+    head = _give_head(tmp_path, b"head one")
+    ensure_model("Tiny")
+    assert (builder.calls[-1]["head"], builder.calls[-1]["mtp"]) == (head, mtp)
+    card = json.loads((folder / "model_card.json").read_text())["draft_head"]
+    assert (card["name"], card["mtp"]["name"]) == ("tiny-head", "tiny-mtp")
 
 
 def test_a_newer_converter_makes_the_folder_again(
