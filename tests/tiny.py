@@ -7,7 +7,6 @@ is often right, its second or third child sometimes, and now and then none.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -22,6 +21,7 @@ from engine.models.convert import build_folder, convert_head
 from engine.models.dims import ModelDims
 from engine.models.eagle_checkpoint import EagleCheckpoint
 from engine.models.eagle_config import EagleHeadConfig
+from engine.models.folder import read_config, write_config
 from engine.models.linear import Precision
 
 Array = NDArray[np.float32]
@@ -228,12 +228,20 @@ def random_head(dims: ModelDims = DIMS, seed: int = 0) -> EagleCheckpoint:
     return replace(known, tensors=tensors)
 
 
+def as_mtp(head: EagleCheckpoint, dims: ModelDims = DIMS) -> EagleCheckpoint:
+    """The same head with an `fc` that reads one stream, the target's last."""
+    fc = np.ascontiguousarray(head.tensors["fc.weight"][:, : dims.hidden_size]) * np.float32(np.sqrt(3))
+    config = replace(head.config, taps=(dims.layer_nums,))
+    return replace(head, config=config, tensors={**head.tensors, "fc.weight": fc})
+
+
 @dataclass(frozen=True)
 class Tiny:
     """What a tiny folder is made from; equal values give equal folders."""
 
     precision: Precision = "float32"
     head: Literal["teacher", "random", "none"] = "teacher"
+    mtp: Literal["teacher", "random", "none"] = "none"
     skill: float = 0.9
     head_precision: Precision = "int8"
     trained_positions: int | None = None
@@ -246,16 +254,18 @@ class Tiny:
         dims = self.source.dims
         build_folder(self.source, out, name="tiny", precision=self.precision, engine=self.engine)
         if self.head != "none":
-            seed, pairs = self.source.seed, self.source.ties > 0
-            known = teacher_head(dims, seed, self.skill, pairs=pairs)
-            head = known if self.head == "teacher" else random_head(dims, seed)
-            head = replace(head, config=replace(head.config, trained_positions=self.trained_positions))
-            convert_head(head, out, dims, self.head_precision)
-            config = json.loads((out / "config.json").read_text(encoding="utf-8"))
-            config |= {"eagle_model": "eagle.onnx", "eagle_fc": "eagle_fc.onnx", "eagle_d2t": "eagle_d2t.npy"}
-            (out / "config.json").write_text(json.dumps(config), encoding="utf-8")
+            convert_head(self._head(self.head), out, dims, self.head_precision)
+        if self.mtp != "none":
+            convert_head(as_mtp(self._head(self.mtp), dims), out, dims, self.head_precision)
+        write_config(out, read_config(out))
         write_tokenizer(out)
         return out
+
+    def _head(self, wanted: str) -> EagleCheckpoint:
+        dims, seed, pairs = self.source.dims, self.source.seed, self.source.ties > 0
+        known = wanted == "teacher"
+        head = teacher_head(dims, seed, self.skill, pairs=pairs) if known else random_head(dims, seed)
+        return replace(head, config=replace(head.config, trained_positions=self.trained_positions))
 
 
 def write_tokenizer(out: Path) -> None:

@@ -12,6 +12,10 @@ from engine.trace import Event, Round, Turn
 
 PLAIN = EngineConfig(speculative_type="", plain_rows=2, max_new_tokens=60)
 TREE = EngineConfig(eagle_topk=4, eagle_depth=4, draft_predict_length=12, max_new_tokens=60)
+COPY = EngineConfig(
+    speculative_type="lookahead", eagle_topk=3, draft_predict_length=8, ngram_update=True, max_new_tokens=60
+)
+MTP = EngineConfig(speculative_type="mtp", draft_predict_length=4, max_new_tokens=60)
 GREEDY = SamplingConfig()
 WARM = SamplingConfig(temperature=0.8, top_k=40, top_p=0.95, seed=7)
 ASK = "hello there"
