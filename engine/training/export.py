@@ -1,0 +1,68 @@
+"""Where a trained head goes: a checkpoint in the public format, and a model folder that can be run at once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from engine.errors import ConfigError
+from engine.models.eagle_checkpoint import EagleCheckpoint
+from engine.models.eagle_export import write_eagle_checkpoint
+from engine.models.folder import CONFIG, HeadKind, read_config, write_config
+from engine.models.head_files import convert_head
+from engine.models.model_card import CARD_FILE
+from engine.models.mtp_checkpoint import write_mtp_checkpoint
+
+PREFIX: dict[str, HeadKind] = {"eagle3": "eagle", "mtp": "mtp"}
+
+
+def write_head(folder: Path, head: EagleCheckpoint, kind: str) -> None:
+    """Write the checkpoint so that `folder` holds either the old head or the new one, and never half of one."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        write = write_mtp_checkpoint if kind == "mtp" else write_eagle_checkpoint
+        write(scratch / "new", head)
+        if folder.exists():
+            folder.rename(scratch / "old")
+        (scratch / "new").rename(folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def model_with_head(model: Path, out: Path, head: EagleCheckpoint, kind: str) -> None:
+    """Make `out` a model folder: that of `model` with the head in int8. Other heads that `out` has stay.
+
+    Files of the target are linked where the disk allows it. `model` itself is never changed: setup keeps account of
+    its files. Raises `ConfigError` if `out` holds something else.
+    """
+    if out.resolve() == model.resolve():
+        raise ConfigError(f"{out} is the model folder itself: give another folder to write the model with its head to.")
+    if out.exists() and any(out.iterdir()) and not (out / CONFIG).is_file():
+        raise ConfigError(f"{out} holds something that is no model folder: give another --out folder.")
+    dims = read_config(model).dims
+    out.mkdir(parents=True, exist_ok=True)
+    for path in sorted(p for p in model.iterdir() if p.is_file()):
+        own = path.name.startswith((f"{PREFIX[kind]}.", f"{PREFIX[kind]}_")) or path.name in (CARD_FILE, CONFIG)
+        if not own:
+            _place(path, out / path.name)
+    with tempfile.TemporaryDirectory(prefix=".head-", dir=out) as name:
+        made = Path(name)
+        convert_head(head, made, dims)
+        for path in made.iterdir():
+            path.replace(out / path.name.replace("eagle", PREFIX[kind], 1))
+    write_config(out, read_config(model))
+
+
+def _place(source: Path, target: Path) -> None:
+    """Link a file, or copy it where it cannot be linked; an equal one stays."""
+    if target.exists():
+        if os.path.samefile(source, target):
+            return
+        target.unlink()
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copyfile(source, target)

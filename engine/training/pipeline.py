@@ -1,0 +1,249 @@
+"""Trains a draft head from start to finish: data, hidden states, updates, checkpoints, export. Continues what it finds.
+
+Knows the order of steps and what is on the disk; each step lives in its own file. Imports PyTorch.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+
+import torch
+
+from engine import progress as steps
+from engine.errors import ConfigError
+from engine.models.eagle_checkpoint import EagleCheckpoint
+from engine.training import draft_vocab, export, head_init, speed
+from engine.training.conversations import DataSet, load_data
+from engine.training.folder_weights import FolderWeights
+from engine.training.hidden_store import HiddenStore, store_bytes
+from engine.training.needs_torch import pick_device, pick_format
+from engine.training.plan import RunRecord, TrainingPlan
+from engine.training.request import TrainingRequest
+from engine.training.torch_target import TorchTarget
+from engine.training.trainer import Trainer, Update
+
+Say = Callable[[str], None]
+STATE, RECORD, LOG, HEAD = "state.pt", "run.json", "log.jsonl", "head"
+_LOG_EVERY = 10  # updates
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a run."""
+
+    head: Path  # checkpoint folder in the public format
+    model: Path  # model folder with the head
+    tau: float  # predicted chain τ of the head, on held-out conversations
+    updates: int
+
+
+class Run:
+    """One training run in its work folder."""
+
+    def __init__(
+        self, request: TrainingRequest, progress: steps.ProgressCallback, say: Say, cancel: threading.Event | None
+    ) -> None:
+        self.request, self._progress, self._say, self._cancel = request, progress, say, cancel
+        self.device = pick_device(request.device)
+        if request.threads:
+            torch.set_num_threads(request.threads)
+        self.folder = request.run_folder
+        if request.fresh:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.known = RunRecord.read(self.folder / RECORD)
+
+    def train(self, data: DataSet, data_files: tuple[Path, ...]) -> Outcome:
+        """Train to the end of the plan. Raises `Cancelled` with the state saved, `ConfigError`, `CheckpointError`."""
+        plan = self._plan()
+        self._progress(steps.Progress("Loading the model", 0, 0))
+        weights = FolderWeights(self.request.model)
+        target = TorchTarget(weights, self.device, getattr(torch, plan.compute))
+        store = self._store(data, target)
+        head, start = self._start(weights, data)
+        trainer = Trainer(plan, data, store, target, head)
+        self._introduce(trainer)
+        self._settle(trainer, store, data, start)
+        if (self.folder / STATE).is_file():
+            trainer.load(self.folder / STATE)
+            self._say(f"Continuing after update {trainer.step} of {trainer.plan.steps}.")
+        self._cut_log(trainer.step)
+        if trainer.step == 0:
+            self._score(trainer)
+        self._loop(trainer)
+        return self._finish(trainer, head)
+
+    def _plan(self) -> TrainingPlan:
+        if self.known is not None:
+            asked = TrainingPlan.from_mapping(
+                {"steps": self.known.plan.steps, **self._settings(self.known.plan.compute)}
+            )
+            if asked != self.known.plan:
+                was, now = self.known.plan.to_mapping(), asked.to_mapping()
+                key = next(k for k in was if was[k] != now[k])
+                raise ConfigError(
+                    f"{self.folder} holds a run with {key} {was[key]}, and {now[key]} was asked for: repeat the old "
+                    "settings to continue it, or use --fresh to discard it, or give another --work folder."
+                )
+            return self.known.plan
+        return TrainingPlan.from_mapping({"steps": 10_000_000, **self._settings("")})
+
+    def _settings(self, known: str) -> dict[str, object]:
+        compute = known if known and self.request.compute == "auto" else pick_format(self.request.compute, self.device)
+        return {**self.request.plan, "compute": compute}
+
+    def _store(self, data: DataSet, target: TorchTarget) -> HiddenStore:
+        recompute = self.device != "cpu" if self.request.recompute is None else self.request.recompute
+        size = store_bytes(data, target.dims.hidden_size) / 1e9
+        if recompute:
+            self._say(f"Hidden states are computed for every batch; storing them would take {size:.1f} GB.")
+            return HiddenStore(data, target, None, "")
+        folder = self.request.work / "hidden"
+        folder.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder).free / 1e9
+        self._say(f"Hidden states: {size:.1f} GB in {folder}, filled in the first pass ({free:.0f} GB are free).")
+        about = f"{data.key()} {target.dtype} {_model_key(self.request.model)}"
+        return HiddenStore(data, target, folder, about)
+
+    def _start(self, weights: FolderWeights, data: DataSet) -> tuple[EagleCheckpoint, str]:
+        request = self.request
+        if request.init is not None:
+            head = head_init.from_head(request.init, weights.dims)
+            ids = draft_vocab.measured(_ids(head), data)
+            start = f"{request.init.resolve()}"
+        else:
+            ids = draft_vocab.choose(data, weights.dims.vocab_size, request.draft_vocab)
+            streams = 1 if request.kind == "mtp" else 3
+            head = head_init.from_target(weights, ids.d2t, streams=streams, positions=request.max_length)
+            start = f"the target, {len(ids.ids)} tokens"
+        if len(head.config.taps) != (1 if request.kind == "mtp" else 3):
+            raise ConfigError(f"The head in {request.init} is of another kind than {request.kind}: change --type.")
+        if request.mlp_width is not None:
+            head = head_init.widened(head, request.mlp_width)
+            start += f", MLP {request.mlp_width}"
+        self._say(
+            f"Draft vocabulary: {len(ids.ids)} of {weights.dims.vocab_size} tokens, {ids.coverage:.1%} of the replies."
+        )
+        return head, start
+
+    def _introduce(self, trainer: Trainer) -> None:
+        training, held = trainer.counts
+        self._say(
+            f"{training} conversations to train on ({trainer.training_tokens / 1e6:.2f} M tokens), {held} held out; "
+            f"{self.device}, {trainer.plan.compute}."
+        )
+
+    def _settle(self, trainer: Trainer, store: HiddenStore, data: DataSet, start: str) -> None:
+        """Fix the number of updates and note the run, or make sure that it is the same run."""
+        if self.known is not None:
+            for what, was, now in (("data", self.known.data, data.key()), ("start", self.known.start, start)):
+                if was != now:
+                    raise ConfigError(
+                        f"{self.folder} holds a run with another {what}: repeat the old command to continue it, use "
+                        "--fresh to discard it, or give another --work folder."
+                    )
+            return
+        if self.request.hours is not None:
+            self._progress(steps.Progress("Measuring the speed", 0, 0))
+            found = speed.measure(trainer, store)
+            updates = found.updates_in(self.request.hours, store.missing, stored=store.keeps)
+            trainer.plan = replace(trainer.plan, steps=updates)
+            self._say(
+                f"{updates} updates of about {found.tokens:.0f} tokens, {found.first:.2f} to {found.last:.2f} s each, "
+                f"fit into {self.request.hours:g} hours: {updates * found.tokens / trainer.training_tokens:.1f} "
+                "passes over the data."
+            )
+        elif "steps" not in self.request.plan:
+            raise ConfigError("How long? Give --hours or --steps.")
+        RunRecord(trainer.plan, data.key(), start).write(self.folder / RECORD)
+
+    def _loop(self, trainer: Trainer) -> None:
+        plan, saved = trainer.plan, monotonic()
+        if trainer.finished:
+            return
+        for update in trainer.updates():
+            self._progress(steps.Progress("Training", update.step, plan.steps))
+            if update.step % _LOG_EVERY == 0 or update.step == plan.steps:
+                self._log_update(update)
+            if plan.scores_after(update.step):
+                self._score(trainer)
+            stopping = self._cancel is not None and self._cancel.is_set()
+            if stopping or trainer.finished or monotonic() - saved > 60 * self.request.checkpoint_minutes:
+                trainer.save(self.folder / STATE)
+                saved = monotonic()
+            steps.check(self._cancel)
+            if trainer.finished:
+                break
+
+    def _score(self, trainer: Trainer) -> None:
+        """Score the head on held-out conversations; write it out if it is the best so far."""
+        self._progress(steps.Progress("Validating", 0, 0))
+        score = trainer.evaluate()
+        better = trainer.note(score)
+        if better:
+            export.write_head(self.folder / HEAD, trainer.checkpoint(), self.request.kind)
+        self._say(f"Update {trainer.step}: {score}{' (best)' if better else ''}")
+        values = {"step": trainer.step, "tau": score.tau(), "accuracy": score.accuracy}
+        self._append(values)
+
+    def _finish(self, trainer: Trainer, head: EagleCheckpoint) -> Outcome:
+        why = "all updates are done" if trainer.step >= trainer.plan.steps else "scores no longer get better"
+        self._say(f"Finished after {trainer.step} updates: {why}.")
+        self._progress(steps.Progress("Writing the model", 0, 0))
+        best = head_init.from_head(self.folder / HEAD, FolderWeights(self.request.model).dims)
+        export.model_with_head(self.request.model, self.request.out_folder, best, self.request.kind)
+        return Outcome(self.folder / HEAD, self.request.out_folder, trainer.best_tau, trainer.step)
+
+    def _log_update(self, update: Update) -> None:
+        rate = update.tokens / max(update.seconds, 1e-9)
+        self._append(
+            {"step": update.step, "losses": update.losses, "training": update.score.accuracy, "tokens_per_s": rate}
+        )
+
+    def _append(self, values: dict[str, object]) -> None:
+        with (self.folder / LOG).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(values) + "\n")
+
+    def _cut_log(self, step: int) -> None:
+        """Forget what was logged after the state that is continued."""
+        path = self.folder / LOG
+        if path.is_file():
+            kept = [line for line in path.read_text(encoding="utf-8").splitlines() if _step_of(line) <= step]
+            path.write_text("".join(f"{line}\n" for line in kept if step or _step_of(line) > 0), encoding="utf-8")
+
+
+def train_head(
+    request: TrainingRequest,
+    *,
+    progress: steps.ProgressCallback = steps.ignore,
+    say: Say = lambda line: None,
+    cancel: threading.Event | None = None,
+) -> Outcome:
+    """Train a draft head on the data files of the request."""
+    run = Run(request, progress, say, cancel)
+    weights = FolderWeights(request.model)
+    data = load_data(request.data, weights.dims.vocab_size, request.max_length)
+    return run.train(data, request.data)
+
+
+def _ids(head: EagleCheckpoint):  # type: ignore[no-untyped-def]
+    return head.d2t.astype("int64") + range(len(head.d2t))
+
+
+def _model_key(model: Path) -> str:
+    """Changes when the target's weights change."""
+    stat = next(p for p in (model / "llm.onnx.data", model / "llm.onnx") if p.exists()).stat()
+    return f"{stat.st_size}"
+
+
+def _step_of(line: str) -> int:
+    try:
+        return int(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):
+        return -1
