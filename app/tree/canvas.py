@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QGraphicsView, QWidget
 
 ZOOM_STEP, ZOOM_LEAST, ZOOM_MOST = 1.2, 0.08, 4.0
 FIT_LEAST, FIT_MOST = 0.55, 1.25  # automatic fit neither shrinks text below reading size nor blows up small drawings
-ESSENCE_LEAST = 0.4  # but it shrinks this far to have the essence in sight
+ESSENCE_LEAST = 0.35  # but it shrinks this far to have the essence in sight
 CLICK_SLACK = 4  # pixels a click may move
 
 

@@ -13,18 +13,17 @@ from app.theme import GAP, GAP_SMALL, theme
 from app.tree.words import summary
 from engine.trace import Phase, Round
 
-USUAL = "Round 60 of 60: 5 of 24 accepted, 6 tokens in 37.7 ms"
+USUAL = "Round 60 of 60: 5 of 24 accepted, 6 tokens in 37.7 ms"  # decides between one line and two
 
 
 class TreeHeader(QWidget):
     """Title and toggles.
 
     Signals:
-        live_toggled … kv_toggled: a toggle was clicked; fit_requested.
+        ghosts_toggled … top_down_toggled: a toggle was clicked; fit_requested.
         picture_chosen: (path, "png" or "svg") for the tree; trace_requested, rounds_requested: the other exports.
     """
 
-    live_toggled = Signal(bool)
     ghosts_toggled = Signal(bool)
     table_toggled = Signal(bool)
     mask_toggled = Signal(bool)
@@ -41,7 +40,6 @@ class TreeHeader(QWidget):
         self.title.setTextFormat(Qt.TextFormat.PlainText)
         self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._text = ""
-        self.live = self._toggle("● Live", "Follow the newest round (Esc)", self.live_toggled)
         self.ghosts = self._toggle(
             "Pruned", "Show candidates that were pruned before verification", self.ghosts_toggled
         )
@@ -72,13 +70,12 @@ class TreeHeader(QWidget):
         self._box.setSpacing(GAP_SMALL)
         self._box.addWidget(self.title, 1)
         self._box.addWidget(self._tools, 0, Qt.AlignmentFlag.AlignRight)
-        self.set_live(True)
         theme().changed.connect(self.restyle)
         self.restyle()
 
     def buttons(self) -> list[QToolButton]:
         """All, in order."""
-        return [self.live, self.ghosts, self.table, self.mask, self.kv, self.top_down, self.fit, self.export]
+        return [self.ghosts, self.table, self.mask, self.kv, self.top_down, self.fit, self.export]
 
     def options(self) -> dict[str, bool]:
         """The toggles by name, to be kept over a restart."""
@@ -89,10 +86,6 @@ class TreeHeader(QWidget):
         for name, button in self._toggles.items():
             if options.get(name, button.isChecked()) != button.isChecked():
                 button.click()
-
-    def set_live(self, on: bool) -> None:
-        """Show whether the newest round is followed."""
-        self.live.setChecked(on)
 
     def show_round(self, shown: Round | None, count: int, waiting: Phase | None = None) -> None:
         """Title of the round, or of the one in the making."""

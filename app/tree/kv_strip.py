@@ -140,7 +140,7 @@ class KvStrip(QWidget):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.fillRect(self.rect(), theme().color("surface"))
             room = QRectF(8, 3, self.width() - 16, self._face.height)
-            text = self._face.fit(self.readout(), room.width())
+            text = self._face.fit(self.readout(), room.width(), end=True)
             paint_lines(painter, [line(self._face, text, room, theme().color("text"), LEFT)])
             if self.rows:
                 self._paint_before(painter, self._top(), f"{self.counts.before} before")

@@ -9,13 +9,13 @@ from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import theme
-from app.tree.look import NAMES, SMALL, Face, look
+from app.tree.look import MEANINGS, NAMES, SMALL, Face, look
 from app.tree.paint import line, paint_frame, paint_lines, paint_mark
 from app.tree.phases import Kind
 
 ENTRIES: tuple[Kind, ...] = ("root", "accepted", "rejected", "bonus", "drafted", "verified", "pruned", "replayed")
-NUMBERS = ("% on lines, width: draft probability", "% on cards: of the whole path")
-SWATCH_WIDTH, GAP_TEXT, GAP_ENTRY, PAD = 26.0, 4.0, 16.0, 8.0
+NUMBERS = ("% on lines: draft p", "% on cards: path p")
+SWATCH_WIDTH, GAP_TEXT, GAP_ENTRY, PAD = 25.0, 3.0, 12.0, 8.0
 
 
 def draw_legend(painter: QPainter | None, width: float, kinds: Sequence[Kind]) -> float:
@@ -24,7 +24,7 @@ def draw_legend(painter: QPainter | None, width: float, kinds: Sequence[Kind]) -
     Returns the height used.
     """
     face, x, y = Face(SMALL * 1.05), 2.0, 3.0
-    pitch = face.height + 7
+    pitch = face.height + 5
     parts: list[tuple[Kind | None, str, float]] = [
         (kind, NAMES[kind], SWATCH_WIDTH + GAP_TEXT + face.width(NAMES[kind])) for kind in kinds
     ]
@@ -73,7 +73,9 @@ class Legend(QWidget):
 
     def restyle(self) -> None:
         """Colours, fonts or entries changed."""
-        self.setAccessibleDescription("; ".join([*(NAMES[k] for k in self.kinds), *NUMBERS]))
+        words = "; ".join([*(MEANINGS[k] for k in self.kinds), *NUMBERS])
+        self.setAccessibleDescription(words)
+        self.setToolTip(words.replace("; ", "\n"))
         self._wrap()
         self.update()
 

@@ -22,9 +22,21 @@ NAMES: dict[Kind, str] = {
     "verified": "verified",
     "accepted": "accepted",
     "rejected": "rejected",
-    "bonus": "target's own (bonus)",
+    "bonus": "bonus",
     "pruned": "pruned",
     "replayed": "run again",
+}
+
+
+MEANINGS: dict[Kind, str] = {
+    "root": "root: the last decided token",
+    "drafted": "drafted: a candidate of the draft head",
+    "verified": "verified: the target has answered after it",
+    "accepted": "accepted: the target chose the same token",
+    "rejected": "rejected: the target chose another token",
+    "bonus": "bonus: the target's own token at the end of the accepted path",
+    "pruned": "pruned: a candidate that was not verified",
+    "replayed": "run again: decided earlier, at the head of this pass",
 }
 
 
@@ -60,11 +72,12 @@ class Face:
             self._widths[text] = self.metrics.horizontalAdvance(text)
         return self._widths[text]
 
-    def fit(self, text: str, room: float) -> str:
-        """The text, cut in the middle with an ellipsis where it is too long: tokens differ at both ends."""
+    def fit(self, text: str, room: float, end: bool = False) -> str:
+        """The text, cut with an ellipsis where it is too long: in the middle, for tokens differ at both ends."""
         if self.width(text) <= room:
             return text
-        return self.metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room)
+        mode = Qt.TextElideMode.ElideRight if end else Qt.TextElideMode.ElideMiddle
+        return self.metrics.elidedText(text, mode, room)
 
 
 class Measures:

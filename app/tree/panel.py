@@ -78,7 +78,7 @@ class TreePanel(Panes):
         s = self.selection
         s.turn_changed.connect(self._turn_changed)
         s.rounds_changed.connect(self._rounds_changed)
-        s.live_changed.connect(self._live_changed)
+        s.live_changed.connect(self._redraw)
         s.hover_changed.connect(self._marks_changed)
         s.pin_changed.connect(self._marks_changed)
         self.stepper.changed.connect(self._redraw)
@@ -97,7 +97,6 @@ class TreePanel(Panes):
 
     def _connect_header(self) -> None:
         h = self.header
-        h.live_toggled.connect(self._live_toggled)
         h.ghosts_toggled.connect(self._ghosts)
         h.top_down_toggled.connect(self._top_down)
         self.pane_opened.connect(self._draw)
@@ -116,10 +115,6 @@ class TreePanel(Panes):
 
     def _rounds_changed(self) -> None:
         self.timeline.grown()
-
-    def _live_changed(self, live: bool) -> None:
-        self.header.set_live(live)
-        self._redraw()
 
     def _redraw(self) -> None:
         """Soon while a reply streams, at once otherwise."""
@@ -190,13 +185,6 @@ class TreePanel(Panes):
             self.selection.pin(-1)
         else:
             self.selection.toggle_pin(self.selection.round_index, node)
-
-    def _live_toggled(self, on: bool) -> None:
-        if on:
-            self.selection.follow()
-        else:
-            self.selection.go(self.selection.round_index)
-        self.header.set_live(self.selection.live)
 
     def _follow(self) -> None:
         self.selection.pin(-1)

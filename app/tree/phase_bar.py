@@ -14,7 +14,7 @@ WAITING = "Step through a round with Space and Shift+Space."
 
 
 class PhaseBar(QWidget):
-    """Back, a button per step, on; the sentence below.
+    """A button per step; below them back, on, and the sentence.
 
     Signals:
         step_requested: index of the step that was clicked.
@@ -38,19 +38,22 @@ class PhaseBar(QWidget):
         self.buttons: list[QToolButton] = []
         self._row = QHBoxLayout()
         self._row.setSpacing(GAP_SMALL // 2)
-        self._row.addWidget(self.back)
-        self._row.addWidget(self.on)
-        self._row.addSpacing(GAP_SMALL)
         self._row.addStretch(1)
         self.sentence = QLabel(WAITING)
         self.sentence.setTextFormat(Qt.TextFormat.PlainText)
         self.sentence.setWordWrap(True)
         self.sentence.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        lower = QHBoxLayout()
+        lower.setSpacing(GAP_SMALL // 2)
+        lower.addWidget(self.back)
+        lower.addWidget(self.on)
+        lower.addSpacing(GAP_SMALL)
+        lower.addWidget(self.sentence, 1)
         box = QVBoxLayout(self)
         box.setContentsMargins(GAP, GAP_SMALL, GAP, GAP_SMALL)
         box.setSpacing(GAP_SMALL)
         box.addLayout(self._row)
-        box.addWidget(self.sentence)
+        box.addLayout(lower)
         theme().changed.connect(self.restyle)
         self.restyle()
         self.set_steps((), -1, "")
@@ -74,10 +77,10 @@ class PhaseBar(QWidget):
     def restyle(self) -> None:
         """Colours and fonts."""
         t = theme()
-        self.sentence.setFont(t.font())
+        self.sentence.setFont(t.font(0.95))
         lines = 2 * self.sentence.fontMetrics().lineSpacing()
         self.sentence.setFixedHeight(lines)  # two lines always: the tree above must not jump
-        self.sentence.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self.sentence.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
         self.setStyleSheet(
             f"QToolButton {{ border: 1px solid {t.color('line').name()}; border-radius: 4px; padding: 2px 5px;"
             f" background: {t.color('raised').name()}; color: {t.color('text').name()}; }}"
@@ -121,8 +124,8 @@ class PhaseBar(QWidget):
         levels = [i for i, label in enumerate(self.labels) if label.isdigit()]
         near = {*levels[:1], *levels[-1:], self.index - 1, self.index, self.index + 1}
         space = self._row.spacing()
-        wide = sum(b.sizeHint().width() + space for b in (self.back, self.on, *self.buttons[: len(self.labels)]))
-        fits = wide + 3 * GAP <= self.width()
+        wide = sum(b.sizeHint().width() + space for b in self.buttons[: len(self.labels)])
+        fits = wide + 2 * GAP <= self.width()
         for i, button in enumerate(self.buttons):
             button.setVisible(i < len(self.labels) and (fits or i not in levels or i in near))
 

@@ -64,7 +64,7 @@ def phase_states(phase: Phase) -> dict[int, State]:
         reached: PhaseName = "commit"
     elif any(n.target_token >= 0 for n in nodes):
         reached = "verify"
-    elif any(n.row >= 0 for n in nodes[1:]) and not all(n.kept for n in nodes):
+    elif any(n.kept for n in nodes[1:]) and not all(n.kept for n in nodes):
         reached = "prune"
     else:
         reached = "level"

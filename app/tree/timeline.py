@@ -17,6 +17,7 @@ from app.tree.timeline_paint import Frame, paint_timeline
 from app.tree.words import plural
 from engine.trace import Round
 
+WIDE = 560  # pixels from which the readout has room for everything
 PITCH_LEAST, PITCH_MOST, PITCH_USUAL = 3.0, 48.0, 14.0
 
 
@@ -46,7 +47,7 @@ class Timeline(QWidget):
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
-        self.setMinimumHeight(112)
+        self.setMinimumHeight(80)
         self.setAccessibleName("Timeline of rounds")
         theme().changed.connect(self.restyle)
         self.restyle()
@@ -89,9 +90,9 @@ class Timeline(QWidget):
             return "No rounds yet" if not self.rounds else plural(len(self.rounds), "round")
         r = self.rounds[index]
         t = r.timings
-        kinds = f" ({r.accepted_emitted} drafted)" if r.drafted else ""
+        kinds = f" ({r.accepted_emitted} drafted)" if r.drafted and self.width() > WIDE else ""
         parts = f"draft {t.draft:.1f}, verify {t.verify:.1f}, commit {t.commit:.1f}, host {t.host:.1f}"
-        return f"round {index + 1}: {plural(len(r.emitted), 'token')}{kinds} in {t.total:.1f} ms: {parts}"
+        return f"round {index + 1}: {plural(len(r.emitted), 'token')}{kinds}, {t.total:.1f} ms: {parts}"
 
     def bar(self, index: int) -> QRectF:
         """Place of a round's bar, both lanes, in pixels."""
@@ -111,7 +112,7 @@ class Timeline(QWidget):
 
     def sizeHint(self) -> QSize:
         """Both lanes comfortably."""
-        return QSize(480, 132)
+        return QSize(480, 110)
 
     def _room(self) -> float:
         return max(1.0, self.width() - self.gutter - 4)

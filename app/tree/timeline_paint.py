@@ -164,5 +164,5 @@ def _head(painter: QPainter, frame: Frame) -> None:
             at = QRectF(x, 0, small.width(name), rect.height())
             paint_lines(painter, [line(small, name, at, t.color("muted"), LEFT)])
             x += small.width(name) + 4
-    text = face.fit(frame.readout, rect.width())
+    text = face.fit(frame.readout, rect.width(), end=True)
     paint_lines(painter, [line(face, text, rect, t.color("text"), LEFT)])

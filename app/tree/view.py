@@ -55,7 +55,7 @@ class TreeView(Canvas):
         self.step: Step | None = None
         self.phase: Phase | None = None
         self.ghosts, self.sideways = False, True
-        self.setMinimumSize(240, 120)
+        self.setMinimumSize(200, 80)
         self.setAccessibleName("Draft tree of the round")
         self.hover_card = HoverCard(self.viewport())
         self.nothing = QLabel(NOTHING, self.viewport())

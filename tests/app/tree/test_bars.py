@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QToolButton
 from app.theme import theme
 from app.tree.header import TreeHeader
 from app.tree.legend import ENTRIES, Legend, draw_legend
-from app.tree.look import NAMES
+from app.tree.look import MEANINGS, NAMES
 from app.tree.phase_bar import WAITING, PhaseBar
 from engine.trace import Phase
 
@@ -33,8 +33,8 @@ def test_legend_names_every_look(qtbot):
     legend.set_replayed(True)
     assert legend.kinds == ENTRIES
     for kind in ENTRIES:
-        assert NAMES[kind] in legend.accessibleDescription()
-    assert "draft probability" in legend.accessibleDescription()
+        assert MEANINGS[kind] in legend.accessibleDescription()
+    assert "% on lines: draft p" in legend.accessibleDescription()
 
 
 def test_legend_wraps_instead_of_cutting(qtbot):
@@ -91,6 +91,19 @@ def test_the_sentence_keeps_its_room(bar):
     assert bar.sizeHint().height() == before
 
 
+def test_a_narrow_bar_folds_the_levels(bar):
+    """Sixteen levels do not fit: the present step, its neighbours and the ends stay, nothing is cut."""
+    labels = ["root", *(str(i) for i in range(1, 17)), "prune", "verify", "accept", "commit"]
+    bar.resize(420, 80)
+    bar.set_steps(labels, 8, "Level eight.")
+    shown = [b for b in bar.buttons if not b.isHidden()]
+    assert [b.text() for b in shown] == ["root", "1", "7", "8", "9", "16", "prune", "verify", "accept", "commit"]
+    bar.set_steps(labels, 17, "Prune.")
+    assert [b.text() for b in bar.buttons if not b.isHidden()][:4] == ["root", "1", "16", "prune"]
+    bar.resize(1400, 80)
+    assert [b.text() for b in bar.buttons if not b.isHidden()] == labels
+
+
 def test_every_button_has_a_name(qtbot, bar):
     """Screen readers read no glyphs."""
     header = TreeHeader()
@@ -108,7 +121,7 @@ def test_header_tells_the_round(qtbot, shown):
     header.show()
     header.show_round(shown, 60)
     assert header.title.text().startswith(f"Round {shown.index + 1} of 60: 3 of 24 accepted")
-    header.resize(480, 40)
+    header.resize(360, 40)
     assert header.title.text() != header.title.toolTip()
     assert header.title.toolTip().startswith(f"Round {shown.index + 1} of 60")
     header.show_round(shown, 60, Phase(60, "verify", 0, ()))

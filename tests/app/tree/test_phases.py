@@ -83,7 +83,7 @@ def test_a_tree_in_the_making_is_drafted(shown, name):
 
 def test_waiting_before_verify_shows_what_is_kept(shown):
     """After finalize the pruned ones are known."""
-    nodes = tuple(n._replace(target_token=-1, accepted=False) for n in shown.nodes)
+    nodes = tuple(n._replace(target_token=-1, accepted=False, row=-1) for n in shown.nodes)
     looks = list(phase_states(Phase(0, "verify", 0, nodes)).values())
     assert (looks.count("drafted"), looks.count("pruned")) == (24, 44)
 

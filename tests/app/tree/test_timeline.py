@@ -18,7 +18,7 @@ def line(qtbot, turn):
     """A timeline of sixty rounds, following the last."""
     line = Timeline()
     qtbot.addWidget(line)
-    line.resize(500, 130)
+    line.resize(600, 130)
     line.set_rounds(turn.rounds)
     line.set_marks(59, -1, -1, True)
     line.show()
@@ -38,7 +38,7 @@ def wheel(line, delta, modifiers=Qt.KeyboardModifier.NoModifier):
 
 
 def test_the_shown_round_is_in_sight(line):
-    """With sixty bars in 500 pixels the newest is what the user waits for."""
+    """With sixty bars in 600 pixels the newest is what the user waits for."""
     assert 0 <= line.bar(59).left() <= line.width() - line.pitch
     line.set_marks(0, -1, -1, False)
     assert line.bar(0).left() >= 0
@@ -61,10 +61,17 @@ def test_values_are_said(line, turn):
     line.set_marks(59, 4, -1, True)
     r, t = turn.rounds[4], turn.rounds[4].timings
     assert line.readout() == (
-        f"round 5: {len(r.emitted)} tokens ({r.accepted_emitted} drafted) in {t.total:.1f} ms: "
+        f"round 5: {len(r.emitted)} tokens ({r.accepted_emitted} drafted), {t.total:.1f} ms: "
         f"draft {t.draft:.1f}, verify {t.verify:.1f}, commit {t.commit:.1f}, host {t.host:.1f}"
     )
     assert line.accessibleDescription() == f"{line.readout()}; following the newest round"
+
+
+def test_a_narrow_readout_says_less(line):
+    """What does not fit is left out rather than cut."""
+    line.resize(400, 130)
+    assert "drafted" not in line.readout()
+    assert "host" in line.readout()
 
 
 def test_click_and_drag_go_there(line, qtbot):
