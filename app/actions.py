@@ -79,7 +79,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         Command("play", "&Play", "F5", "Walk through the rounds in slow motion", checkable=True),
         SEPARATOR,
         Command("step", "&Next step", "F10", "In the tree: Space"),
-        Command("step_back", "Step &back", "Shift+F10", "In the tree: Shift+Space"),
+        Command("step_back", "Step &back", "F9", "In the tree: Shift+Space"),
         Command("previous", "Pre&vious round", "Alt+Left", "In the tree and the timeline: ,"),
         Command("next", "Ne&xt round", "Alt+Right", "In the tree and the timeline: ."),
         SEPARATOR,

@@ -72,14 +72,15 @@ class FileCommands(QObject):
     def save_trace(self) -> None:
         """Keep all rounds of the shown turn as a file."""
         turn = self._snapshot()
-        path = self._ask("Save the trace", "trace.json", "Recorded run (*.json *.json.gz)", (".json", ".gz"))
+        kinds = "Recorded run (*.json *.json.gz)"
+        path = self._ask("Save the trace", "trace.json", kinds, (".json", ".gz")) if turn is not None else None
         if turn is not None and path is not None:
             self._write(partial(save_trace, path, turn), path)
 
     def save_rounds(self) -> None:
         """Keep the rounds of the shown turn as a table."""
         turn = self._snapshot()
-        path = self._ask("Save the rounds", "rounds.csv", "Table (*.csv)", (".csv",))
+        path = self._ask("Save the rounds", "rounds.csv", "Table (*.csv)", (".csv",)) if turn is not None else None
         if turn is not None and path is not None:
             self._write(lambda: path.write_text(rounds_csv(turn), encoding="utf-8"), path)
 

@@ -10,12 +10,15 @@ from app.theme import GAP
 
 
 class FlowGrid(QWidget):
-    """A grid whose column count follows its width, rows evenly filled; hidden widgets take no place."""
+    """A grid whose column count follows its width, hidden widgets take no place."""
 
-    def __init__(self, column_width: int, parent: QWidget | None = None, *, stretch_rows: bool = False) -> None:
+    def __init__(
+        self, column_width: int, parent: QWidget | None = None, *, stretch_rows: bool = False, even: bool = True
+    ) -> None:
         super().__init__(parent)
         self._column_width = column_width
         self._stretch_rows = stretch_rows
+        self._even = even  # rows of the same length, rather than as many columns as fit
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(GAP)
@@ -54,8 +57,9 @@ class FlowGrid(QWidget):
         """Put the widgets where they belong at the present width."""
         shown = self.shown()
         room = (self.width() + GAP) // (self._column_width + GAP) if self._sized else len(shown)
-        most = max(1, min(len(shown), room))
-        columns = -(-len(shown) // -(-len(shown) // most)) if shown else 1  # as many rows as needed, evenly filled
+        columns = max(1, min(len(shown), room))
+        if self._even and shown:
+            columns = -(-len(shown) // -(-len(shown) // columns))
         if columns == self.columns and not force:
             return
         for column in range(self.columns):

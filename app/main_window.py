@@ -79,6 +79,7 @@ class MainWindow(QMainWindow):
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self.view_menu = ViewMenu(self)
         self._traces = shipped_traces() if traces is None else traces
+        self._plain: tuple[float | None, str] = (None, "not measured yet")
         self._connect()
         self._restore()
         self._first_page()
@@ -116,8 +117,7 @@ class MainWindow(QMainWindow):
         models.progressed.connect(p.status.set_progress)
         models.progressed.connect(p.welcome.show_progress)
         models.failed.connect(self._model_failed)
-        models.calibrated.connect(p.status.set_plain)
-        models.calibrated.connect(p.plots.set_plain)
+        models.calibrated.connect(self._calibrated)
         p.status.cancel_requested.connect(models.cancel)
         p.welcome.cancel.connect(models.cancel)
         p.welcome.get_model.connect(models.retry)
@@ -135,9 +135,9 @@ class MainWindow(QMainWindow):
         p.pane.problem.connect(self.complain)
         p.pane.chats_changed.connect(self._chats_changed)
         p.pane.count_requested.connect(self._count)
-        p.pane.provenance_changed.connect(partial(self.actions_.set_checked, "provenance"))
+        p.pane.provenance_changed.connect(self._show_provenance)
         self.turns.started.connect(self._turn_started)
-        self.turns.grown.connect(p.status.refresh)
+        self.turns.grown.connect(self._turn_grown)
         self.turns.ended.connect(self._turn_ended)
         self.turns.waiting.connect(p.tree.show_phase)
         self.turns.failed.connect(self._turn_failed)
@@ -318,8 +318,21 @@ class MainWindow(QMainWindow):
         p.pane.request_count()
 
     def _model_failed(self, sentence: str, detail: str) -> None:
+        if self.panels.page is self.panels.welcome and not detail:
+            return  # the page says it itself
         retry = ("Try again", self.models.retry)
         self.panels.messages.show_message(sentence, "error", actions=[retry], detail=detail, key="model")
+
+    def _calibrated(self, ms: float | None, reason: str) -> None:
+        self._plain = (ms, reason)
+        self.panels.status.set_plain(ms, reason)
+        self._show_plain()
+
+    def _show_plain(self) -> None:
+        """The line of plain decoding belongs only to turns that ran here, with this model."""
+        recorded = self.selection.turn is not None and not self.presenter.comparable
+        elsewhere = (None, "this run was not made here and now")
+        self.panels.plots.set_plain(*(elsewhere if recorded else self._plain))
 
     def _count(self, messages: list[dict[str, str]]) -> None:
         if self.models.info is not None:
@@ -336,6 +349,12 @@ class MainWindow(QMainWindow):
         if request is not None and self.models.info is not None:
             name = self.models.info.name
             self.tasks.run(partial(self.store.chats.set_model, request.chat, name), "saving the chat")
+
+    def _turn_grown(self) -> None:
+        p, turn, request = self.panels, self.turns.turn, self.turns.request
+        p.status.refresh()
+        if turn is not None and turn.start is not None and request is not None and request.chat == p.pane.chat:
+            p.pane.set_context_count(turn.start.prompt_tokens + self.turns.emitted, turn.start.context_length)
 
     def _turn_ended(self, _turn: Turn) -> None:
         self.panels.chats.set_running(0)
@@ -359,7 +378,7 @@ class MainWindow(QMainWindow):
         self.link.set_stepping(on)
         if on:
             self.selection.follow()
-            self.say("The engine now waits before each phase: Space or ⏭ lets it go on. Stop works as always.")
+            self.say("The engine now waits before each phase: Space or Step lets it go on. Stop works as always.")
         else:
             self.panels.tree.show_phase(None)
 
@@ -367,6 +386,7 @@ class MainWindow(QMainWindow):
 
     def _shown_turn_changed(self, turn: Turn | None) -> None:
         self.panels.status.show_turn(turn, self.presenter.comparable)
+        self._show_plain()
         self._shown_round_changed()
 
     def _shown_round_changed(self, _index: int = -1) -> None:
@@ -386,6 +406,9 @@ class MainWindow(QMainWindow):
     def _show_live(self, live: bool) -> None:
         self.actions_.set_checked("live", live)
         self.actions_.set_checked("hold", not live and not self.player.playing)
+
+    def _show_provenance(self, on: bool) -> None:
+        self.actions_.set_checked("provenance", on)
 
     def _toggle_play(self) -> None:
         if self.player.playing:

@@ -22,6 +22,7 @@ from app.tree.panel import TreePanel
 from app.welcome import WelcomePage
 
 LEFT, MIDDLE = 190, 420  # widths at 1280 pixels; the right side has what is left
+CHATS_WIDTH, SETTINGS_WIDTH = 160, 272  # at least
 PLOTS = 172  # height where there is little
 
 
@@ -47,6 +48,8 @@ class Panels(QWidget):
         self.status = StatusLine()
         self.chat_settings = QScrollArea(widgetResizable=True)
         self.chat_settings.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.chat_settings.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.chat_settings.setMinimumWidth(SETTINGS_WIDTH)
         self.chat_settings.setWidget(self.pane.settings)
         self.chat_settings.setAccessibleName("System prompt and sampling")
         self.middle = QStackedWidget()
@@ -66,6 +69,7 @@ class Panels(QWidget):
         """Show or hide a part; a side with nothing in it goes too."""
         self.parts[name].setVisible(shown)
         self.left.setVisible(self.is_shown("show_chats") or self.is_shown("show_chat_settings"))
+        self.left.setMinimumWidth(SETTINGS_WIDTH if self.is_shown("show_chat_settings") else CHATS_WIDTH)
         self.right.setVisible(self.is_shown("show_tree") or self.is_shown("show_plots"))
         self.visibility_changed.emit(name, shown)
 
@@ -110,7 +114,6 @@ class Panels(QWidget):
             for widget in widgets:
                 splitter.addWidget(widget)
         self.middle.setMinimumWidth(300)
-        self.left.setMinimumWidth(160)
         self.right.setMinimumWidth(280)
         self.across.setStretchFactor(0, 0)
         self.across.setStretchFactor(1, 1)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePol
 
 from app.chat.conversation import ConversationView
 from app.chat.stats import message_stats
+from app.icons import icon
 from app.selection import Selection
 from app.store import Message
 from app.theme import GAP, GAP_SMALL, theme
@@ -30,14 +31,16 @@ class RecordingView(QWidget):
         super().__init__(parent)
         self.setAccessibleName("Recorded run")
         self.turn: Turn | None = None
+        self._playing = False
         self.name = ""
         self.view = ConversationView(selection)
         self.title = QLabel()
         self.title.setTextFormat(Qt.TextFormat.PlainText)
         self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.play = QPushButton("▶ Play")
+        self.play = QPushButton("Play")
         self.play.setToolTip("Walk through the rounds in slow motion")
-        self.close_button = QPushButton("Back to the chats")
+        self.close_button = QPushButton("Close")
+        self.close_button.setToolTip("Back to the chats")
         self.play.clicked.connect(self.play_wanted)
         self.close_button.clicked.connect(self.closed)
         self.bar = QFrame()
@@ -71,10 +74,13 @@ class RecordingView(QWidget):
 
     def set_playing(self, playing: bool) -> None:
         """What the button does next."""
-        self.play.setText("⏸ Hold" if playing else "▶ Play")
+        self._playing = playing
+        self.play.setText("Hold" if playing else "Play")
+        self._restyle()
 
     def _restyle(self) -> None:
         self.title.setFont(theme().font(bold=True))
+        self.play.setIcon(icon("hold" if self._playing else "play", theme().color("text"), theme().color("muted")))
         self.bar.setStyleSheet(
             f"#bar {{ background: {theme().color('accent_soft').name()};"
             f" border-bottom: 1px solid {theme().color('line').name()}; }}"

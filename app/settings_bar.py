@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.engine_settings import EngineSettings
 from app.flow_grid import FlowGrid
@@ -13,6 +13,25 @@ from app.theme import GAP, GAP_SMALL, theme
 from engine import Round
 
 FIELD_WIDTH = 216
+LEAST_HEIGHT = 58  # of the fields behind "More": one row
+
+
+class Rest(QScrollArea):
+    """The fields behind "More": as high as they are where there is room, scrolled where there is not."""
+
+    def __init__(self) -> None:
+        super().__init__(widgetResizable=True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+
+    def sizeHint(self) -> QSize:
+        """Everything."""
+        return self.widget().sizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        """One row."""
+        return QSize(0, LEAST_HEIGHT)
 
 
 class SettingsBar(QFrame):
@@ -32,7 +51,7 @@ class SettingsBar(QFrame):
         self.setAccessibleName("Settings")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.fields: dict[str, SettingField] = {}
-        self._main, self._more = FlowGrid(FIELD_WIDTH), FlowGrid(FIELD_WIDTH)
+        self._main, self._more = FlowGrid(FIELD_WIDTH, even=False), FlowGrid(FIELD_WIDTH, even=False)
         for grid, keys in ((self._main, MAIN_KEYS), (self._more, MORE_KEYS)):
             for key in keys:
                 self.fields[key] = field = SettingField(key, settings)
@@ -47,6 +66,8 @@ class SettingsBar(QFrame):
         self.sums.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.hint = QLabel()
         self.hint.setWordWrap(True)
+        self.rest = Rest()
+        self.rest.setWidget(self._more)
         self._arrange()
         settings.config_changed.connect(self._refresh)
         settings.sampling_changed.connect(self._refresh)
@@ -64,9 +85,9 @@ class SettingsBar(QFrame):
         layout.setContentsMargins(GAP, GAP_SMALL, GAP, GAP_SMALL)
         layout.setSpacing(GAP_SMALL)
         layout.addWidget(self._main)
-        layout.addWidget(self._more)
+        layout.addWidget(self.rest)
         layout.addLayout(line)
-        self._more.hide()
+        self.rest.hide()
 
     def show_round(self, shown: Round | None) -> None:
         """Show beside each slider what this round used."""
@@ -78,7 +99,7 @@ class SettingsBar(QFrame):
     def _show_more(self, shown: bool) -> None:
         self.more_button.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
         self.more_button.setText("Less" if shown else "More")
-        self._more.setVisible(shown)
+        self.rest.setVisible(shown)
         self.more_toggled.emit(shown)
 
     def _refresh(self, *_: object) -> None:

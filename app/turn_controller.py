@@ -14,15 +14,6 @@ from app.store import Store
 from app.turn_recorder import TurnRecorder
 from engine import Event, Phase, Prefill, PrefillProgress, Round, Turn, TurnEnd, TurnStart
 
-WAITING = {
-    "root": "before it drafts",
-    "level": "after a draft level",
-    "prune": "before pruning",
-    "verify": "before the target checks the tree",
-    "accept": "before accepting",
-    "commit": "before the cache is cleaned up",
-}
-
 
 class TurnController(QObject):
     """One reply at a time.
@@ -59,6 +50,7 @@ class TurnController(QObject):
         self.request: Request | None = None
         self.last_request: Request | None = None
         self.turn: Turn | None = None
+        self.emitted = 0  # tokens of the running turn so far
         pane.generate.connect(self._generate)
         pane.stop_requested.connect(self.stop)
         link.turn_events.connect(self._events)
@@ -77,7 +69,7 @@ class TurnController(QObject):
 
     def _generate(self, request: Request) -> None:
         self.request = self.last_request = request
-        self.turn = Turn()
+        self.turn, self.emitted = Turn(), 0
         self._link.set_config(self._settings.config.with_(max_new_tokens=request.max_new_tokens))
         recorder = TurnRecorder(self._store, request.message)
         self._job = self._link.generate(request.messages, request.sampling, recorder=recorder)
@@ -91,6 +83,7 @@ class TurnController(QObject):
             self.turn.add(event)
             if isinstance(event, Prefill | Round):
                 text += event.text
+                self.emitted += len(event.emitted) if isinstance(event, Round) else 1
         self._show(events, text)
 
     def _show(self, events: list[Event], text: str) -> None:
@@ -106,7 +99,7 @@ class TurnController(QObject):
         if isinstance(last, PrefillProgress):
             self._pane.set_state(f"Reading the prompt, {last.done} of {last.total} tokens…")
         elif isinstance(last, Phase):
-            self._pane.set_state(f"The engine waits {WAITING[last.name]}: Space goes on.")
+            self._pane.set_state("The engine waits at a step.")  # the steps under the tree say at which
         elif isinstance(last, TurnStart):
             self._pane.set_state("Reading the prompt…")
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ class ViewMenu(QObject):
         self._window = window
         self._panels, self._actions = window.panels, window.actions_
         for name in self._panels.parts:
-            self._actions.on(name, partial(self._panels.set_shown, name))
+            self._actions.on(name, self._shower(name))
         self._panels.visibility_changed.connect(self._actions.set_checked)
         for name in self._panels.parts:
             self._actions.set_checked(name, self._panels.is_shown(name))
@@ -82,6 +83,13 @@ class ViewMenu(QObject):
     def theme_changed(self) -> None:
         """Mark the chosen colours."""
         self._modes[theme().mode].setChecked(True)
+
+    def _shower(self, name: str) -> Callable[[bool], None]:
+        # No partial: PySide calls one without the signal's argument.
+        def show(on: bool) -> None:
+            self._panels.set_shown(name, on)
+
+        return show
 
     def _choices(self, name: str, choices: dict[Any, str], call: Any) -> dict[Any, Any]:
         menu, group = self._actions.submenus[name], QActionGroup(self)

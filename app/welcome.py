@@ -116,6 +116,7 @@ class WelcomePage(QScrollArea):
         if progress.total > 0:
             self.bar.setValue(int(1000 * min(1.0, progress.done / progress.total)))
         self.bar.setAccessibleDescription(self.step.text())
+        self.ensureWidgetVisible(self.cancel_button)
 
     def show_error(self, sentence: str) -> None:
         """It did not work; try again."""

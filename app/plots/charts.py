@@ -94,7 +94,7 @@ class SpeedChart(RoundChart):
 
     def style(self) -> None:
         """Blue, with a dashed line to compare with."""
-        fill = theme().fate("accepted")
+        fill = theme().fate_ink("accepted") if theme().dark else theme().fate("accepted")
         fill.setAlpha(110)
         self.bars.setBrush(fill)
         self.bars.setPen(None)
