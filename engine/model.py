@@ -30,6 +30,7 @@ class Model:
         self.tokenizer = Tokenizer.load(folder)
         self.target = TargetModel(folder, config.dims, threads)
         self.heads: dict[HeadKind, DraftHead] = {}
+        self._owner: object = None  # whose rows the caches hold
 
     @classmethod
     def load(
@@ -67,8 +68,17 @@ class Model:
     def _parts(self) -> list[TargetModel | DraftHead]:
         return [self.target, *self.heads.values()]
 
+    def claim(self, owner: object) -> bool:
+        """Give the caches to `owner`, emptied unless they are its own already; whether they were."""
+        if self._owner is owner:
+            return True
+        self.reset()
+        self._owner = owner
+        return False
+
     def reset(self) -> None:
-        """Empty all caches."""
+        """Empty all caches; they belong to nobody then."""
+        self._owner = None
         for part in self._parts():
             part.cache.truncate(0)
 
@@ -84,5 +94,6 @@ class Model:
 
     def close(self) -> None:
         """Free sessions and caches."""
+        self._owner = None
         self.heads = {}
         del self.target

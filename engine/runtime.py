@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from engine.errors import Cancelled, ModelFolderError, RuntimeUnavailable
 
-# The attention kernel that ONNX Runtime prefers on CPU works in tiles of rows, and a tile of one row (the last of 129)
-# gives other bits than the same row in a wider tile. The plain kernel has no tiles, and is not slower (docs/log.md).
+# ONNX Runtime prefers an attention kernel that works in tiles of rows. A tile of one row (the last of 129) gives other
+# bits than the same row in a wider tile, the kernel is up to 15 % slower at the sizes of drafting and verifying
+# (docs/log.md), and on ARM Linux its tile is one: WORKAROUND for https://github.com/microsoft/onnxruntime/issues/29613
 os.environ.setdefault("ORT_GQA_DISABLE_FLASH_ATTENTION", "1")
 
 _ERRORS_ONLY = 3

@@ -28,6 +28,8 @@ _MISMATCH_TAU = 1.02
 class ChatSession:
     """Turns over one model. One thread calls `generate`; `stop`, `config` and `stepping` may be used from any.
 
+    Several sessions may take turns on one model; each then reads its conversation anew.
+
     `config` acts at the next round. `stepping`: `Phase` events are yielded too, and the engine waits at each.
     """
 
@@ -39,7 +41,6 @@ class ChatSession:
         self._committed: list[int] = []  # tokens of the cached rows
         self._strategies: dict[str, tuple[Strategy, str]] = {}
         self._stop_asked = threading.Event()
-        model.reset()
         for name in strategies():  # all of them follow the text, so that any may take over at any round
             self._strategy(name)
 
@@ -126,6 +127,8 @@ class ChatSession:
         one row less is reused otherwise. At least one prompt token is always left to run.
         """
         cache = self.model.target.cache
+        if not self.model.claim(self):
+            self._committed.clear()
         known = self._committed + self._decoder.pending[:1]
         common = next((i for i, (a, b) in enumerate(zip(known, prompt, strict=False)) if a != b), None)
         common = min(len(known), len(prompt)) if common is None else common

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.model import Model
-from tests.tiny import Tiny
+from tests.tiny import Tiny, TinySource
 
 Loaded = Callable[[Tiny], Model]
 
@@ -31,3 +31,9 @@ def tiny() -> Iterator[Loaded]:
         model.close()
     models.clear()
     shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture
+def brittle(tiny: Loaded) -> Model:
+    """An int8 model whose text changes with the last bit of attention: anything left over or out of place shows."""
+    return tiny(Tiny(precision="int8", source=TinySource(ties=0.01, brittle=True)))
