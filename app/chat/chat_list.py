@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.chat.chat_delegate import HIT, RUNNING, SECOND, ChatDelegate
-from app.chat.look import small_button
+from app.chat.undo_bar import UndoBar
 from app.store import Chat, Hit, Store, StoreError
 from app.theme import GAP, GAP_SMALL, theme
 
@@ -102,34 +102,9 @@ class ChatList(QWidget):
         self._empty.setWordWrap(True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         outer.addWidget(self._empty, 1)
-        outer.addWidget(self._make_undo_bar())
-
-    def _make_undo_bar(self) -> QFrame:
-        self.undo_bar = QFrame()
-        self.undo_bar.setObjectName("undo")
-        column = QVBoxLayout(self.undo_bar)
-        column.setContentsMargins(GAP, GAP_SMALL, GAP_SMALL, GAP_SMALL)
-        column.setSpacing(GAP_SMALL)
-        row = QHBoxLayout()
-        self._undo_label = QLabel()
-        self._undo_label.setTextFormat(Qt.TextFormat.PlainText)
-        self._undo_label.setWordWrap(True)
-        self.undo_button = QPushButton("Undo")
-        self.undo_button.setToolTip("Bring the last deleted chat back (Ctrl+Z in the list)")
-        self.undo_button.setAccessibleName("Undo deleting the chat")
-        self.undo_button.clicked.connect(self.undo_delete)
-        self.undo_close = QPushButton("Close")
-        self.undo_close.setAccessibleName("Close the undo bar")
-        self.undo_close.setToolTip("Keep it deleted; it can be undone until Eyrie closes")
-        self.undo_close.clicked.connect(self.undo_bar.hide)
-        column.addWidget(self._undo_label)
-        column.addLayout(row)
-        row.addStretch(1)
-        for button in (self.undo_button, self.undo_close):
-            button.setAutoDefault(False)
-            row.addWidget(button)
-        self.undo_bar.hide()
-        return self.undo_bar
+        self.undo_bar = UndoBar()
+        self.undo_bar.undo.connect(self.undo_delete)
+        outer.addWidget(self.undo_bar)
 
     # --- what others may ask
 
@@ -204,8 +179,7 @@ class ChatList(QWidget):
         if not self._try(lambda: self._store.chats.delete(chat)):
             return
         self._undo.append(chat)
-        self._undo_label.setText(f"“{title}” was deleted.")
-        self.undo_bar.show()
+        self.undo_bar.offer(f"“{title}” was deleted.")
         was_current = chat == self._current
         self.refresh()
         self.deleted.emit(chat)
@@ -225,7 +199,7 @@ class ChatList(QWidget):
                 self._show(chat)
         if self._undo:
             count = len(self._undo)
-            self._undo_label.setText(f"{count} more deleted chat{'s' if count > 1 else ''} can be brought back.")
+            self.undo_bar.offer(f"{count} more deleted chat{'s' if count > 1 else ''} can be brought back.")
         else:
             self.undo_bar.hide()
 
@@ -237,10 +211,6 @@ class ChatList(QWidget):
     def restyle(self) -> None:
         """Take the theme's colours and size."""
         colors = theme()
-        self.undo_bar.setStyleSheet(
-            f"#undo {{ background: {colors.color('raised').name()}; border-radius: 6px; }}"
-            + small_button(colors, border=True)
-        )
         self.list.setStyleSheet("QListWidget { background: transparent; }")
         self._empty.setStyleSheet(f"color: {colors.color('muted').name()};")
         self.list.doItemsLayout()

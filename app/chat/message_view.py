@@ -12,9 +12,10 @@ from app.chat.body import MarkdownBody
 from app.chat.code_block import CodeView
 from app.chat.edit_box import EditBox
 from app.chat.provenance import Provenance
-from app.chat.provenance_view import NO_MARKDOWN, ProvenanceView, summary
+from app.chat.provenance_view import NO_MARKDOWN, ProvenanceView
 from app.chat.stats import footer
 from app.chat.text_block import TextBlock
+from app.chat.token_words import summary
 from app.store import Message
 from app.theme import GAP, GAP_SMALL, theme
 
@@ -57,7 +58,7 @@ class MessageView(QFrame):
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(GAP + GAP_SMALL, GAP, GAP + GAP_SMALL, GAP)
         self._layout.setSpacing(GAP_SMALL)
-        self._note = QLabel()
+        self._note = _muted()
         self._note.setWordWrap(True)
         self._note.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._note.hide()
@@ -67,8 +68,7 @@ class MessageView(QFrame):
         if isinstance(self.body, TextBlock):
             self.body.set_plain(self.text)
         self._layout.addWidget(self.body)
-        self._footer = QLabel()
-        self._footer.setTextFormat(Qt.TextFormat.PlainText)
+        self._footer = _muted()
         self._footer.setWordWrap(True)
         self._layout.addWidget(self._footer)
         self._copied = QTimer(self, interval=COPIED_MS, singleShot=True)
@@ -172,7 +172,6 @@ class MessageView(QFrame):
     def _restyle_frame(self) -> None:
         colors = theme()
         for label in (self._time, self._footer, self._legend, self._note, self._count):
-            label.setProperty("muted", True)
             label.setFont(colors.font(0.85))
         for button in self.buttons():
             button.setFont(colors.font(0.85))
@@ -221,10 +220,10 @@ class MessageView(QFrame):
         row = QHBoxLayout()
         row.setSpacing(GAP_SMALL)
         self._who = QLabel("You" if self.user else "Assistant")
-        self._time = QLabel(time.strftime("%H:%M", time.localtime(self.message.created)))
+        self._time = _muted(time.strftime("%H:%M", time.localtime(self.message.created)))
         self._time.setToolTip(time.strftime("%A %d %B %Y, %H:%M:%S", time.localtime(self.message.created)))
         self.previous_button = self._button("‹", "Show the previous version (←)", lambda: self._step(-1))
-        self._count = QLabel()
+        self._count = _muted()
         self.next_button = self._button("›", "Show the next version (→)", lambda: self._step(1))
         self.rounds_button = self._button("Rounds", "Show the draft trees of this reply", self._show_rounds)
         self.copy_button = self._button("Copy", "Copy this message (C)", self.copy)
@@ -238,8 +237,7 @@ class MessageView(QFrame):
         for button in (self.rounds_button, self.copy_button, self.edit_button, self.again_button):
             row.addWidget(button)
         self._layout.addLayout(row)
-        self._legend = QLabel()
-        self._legend.setTextFormat(Qt.TextFormat.PlainText)
+        self._legend = _muted()
         self._legend.setWordWrap(True)
         self._legend.setToolTip(NO_MARKDOWN)
         self._legend.hide()
@@ -325,3 +323,11 @@ class MessageView(QFrame):
 
     def _reset_copy(self) -> None:
         self.copy_button.setText("Copy")
+
+
+def _muted(text: str = "") -> QLabel:
+    """A label of second rank; the property must be there before the style looks at the label."""
+    label = QLabel(text)
+    label.setProperty("muted", True)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    return label

@@ -10,22 +10,16 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from PySide6.QtCore import QEvent, QLineF, QPoint, QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen, QTextBlock, QTextCursor
+from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QTextCursor
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.chat.provenance import Provenance, Span
 from app.chat.text_block import TextBlock
-from app.theme import Fate, theme
+from app.chat.token_words import card, summary
+from app.chat.underline import STYLES, stretches, underline
+from app.theme import theme
 from engine.trace import Source
 
-# Fate whose colour is used, line style, mark and words of each source.
-STYLES: dict[Source, tuple[Fate, str, str, str]] = {
-    "draft": ("accepted", "solid", "✓", "accepted draft"),
-    "bonus": ("bonus", "double", "★", "bonus: the target's own token"),
-    "plain": ("pruned", "dotted", "·", "plain decoding"),
-    "first": ("pruned", "dash", "¹", "first token, from reading the prompt"),
-    "correction": ("rejected", "wave", "✕", "correction of a draft token"),
-}
 NO_MARKDOWN = "Tokens are shown as plain text, without Markdown, so that every one of them is visible exactly."
 ROOM = 3.0  # pixels below the letters for the underline
 APART = 1.5  # pixels between the underlines of neighbours
@@ -182,7 +176,7 @@ class ProvenanceView(TextBlock):
         block = self.document().findBlock(start)
         while block.isValid() and block.position() < end:
             origin = self.document().documentLayout().blockBoundingRect(block).topLeft()
-            yield from _lines(block, origin, start - block.position(), end - block.position())
+            yield from stretches(block, origin, start - block.position(), end - block.position())
             block = block.next()
 
     def _strokes_of(self, span: Span) -> list[QLineF]:
@@ -256,74 +250,3 @@ def _units(text: str) -> list[int] | None:
         positions.append(at)
         at += 2 if ord(character) > 0xFFFF else 1
     return [*positions, at]
-
-
-def _lines(block: QTextBlock, origin: QPointF, start: int, end: int) -> Iterator[tuple[float, float, float]]:
-    layout = block.layout()
-    index = layout.lineForTextPosition(max(0, start)).lineNumber() if layout.lineCount() else 0
-    for number in range(index, layout.lineCount()):
-        line = layout.lineAt(number)
-        first, last = line.textStart(), line.textStart() + line.textLength()
-        if first >= end:
-            return
-        edges = (line.cursorToX(max(start, first)), line.cursorToX(min(end, last)))
-        left, right = (edge[0] if isinstance(edge, tuple) else edge for edge in edges)
-        if right > left:
-            yield origin.x() + left, origin.x() + right, origin.y() + line.y() + line.ascent()
-
-
-def underline(painter: QPainter, lines: list[QLineF], style: str, color: QColor) -> None:
-    """Draw underlines of one style."""
-    pen = QPen(color, 1.0 if style == "double" else 1.6)
-    pen.setCapStyle(Qt.PenCapStyle.FlatCap)
-    if style == "dotted":
-        pen.setDashPattern([1, 1.6])
-    elif style == "dash":
-        pen.setDashPattern([3, 2])
-    painter.setPen(pen)
-    if style == "wave":
-        lines = [piece for line in lines for piece in _wave(line)]
-    painter.drawLines(lines)
-    if style == "double":
-        painter.drawLines([line.translated(0, 2.4) for line in lines])
-
-
-def _wave(line: QLineF, step: float = 2.5, height: float = 1.6) -> Iterator[QLineF]:
-    x, low = line.x1(), True
-    while x < line.x2():
-        after = min(x + step, line.x2())
-        ends = (line.y1() + height, line.y1()) if low else (line.y1(), line.y1() + height)
-        yield QLineF(x, ends[0], after, ends[1])
-        x, low = after, not low
-
-
-def visible(text: str) -> str:
-    """A token's text with spaces and line ends that can be seen."""
-    return text.replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥") or "(nothing)"
-
-
-def card(provenance: Provenance, span: Span) -> str:
-    """What the tooltip says about a span, as plain text."""
-    lines = []
-    for index in span.tokens:
-        token, number, node = provenance.tokens[index]
-        _, _, mark, words = STYLES[token.source]
-        lines.append(f"{mark} “{visible(token.text)}” · id {token.id} · {words}")
-        probability = "" if token.prob != token.prob else f" · p {token.prob:.2f}"
-        lines.append(
-            f"    round {number + 1}, node {node}{probability} · token {index + 1} of {len(provenance.tokens)}"
-        )
-    if len(span.tokens) > 1:
-        lines.append("These tokens make one character together.")
-    return "\n".join(lines)
-
-
-def summary(provenance: Provenance) -> str:
-    """The counts in words: "34 tokens: ✓ 24 accepted draft, ★ 9 bonus, ¹ 1 first token"."""
-    counts = provenance.counts()
-    parts = [
-        f"{STYLES[source][2]} {counts[source]} {STYLES[source][3].split(':')[0].split(',')[0]}"
-        for source in STYLES
-        if counts[source]
-    ]
-    return f"{sum(counts.values())} tokens: {', '.join(parts)}" if parts else "no tokens"

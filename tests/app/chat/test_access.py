@@ -68,7 +68,7 @@ def test_every_control_has_a_name(window: tuple[QWidget, ChatList, ChatPane]) ->
 def test_labels_never_interpret_text(window: tuple[QWidget, ChatList, ChatPane]) -> None:
     """No label that shows foreign words guesses that they are HTML."""
     top, chats, pane = window
-    assert chats._undo_label.textFormat() == Qt.TextFormat.PlainText
+    assert chats.undo_bar.label.textFormat() == Qt.TextFormat.PlainText
     for view in pane.view.flow.widgets():
         assert view._footer.textFormat() == Qt.TextFormat.PlainText
         assert view._legend.textFormat() == Qt.TextFormat.PlainText
@@ -108,7 +108,14 @@ def test_the_focus_can_be_seen(window: tuple[QWidget, ChatList, ChatPane]) -> No
     _, chats, pane = window
     reply = pane.view.flow.widgets()[-1]
     link = next(t for t in reply.texts() if t.focusPolicy() == Qt.FocusPolicy.StrongFocus)
-    for widget in (reply, reply.copy_button, link, pane.composer.button, chats.undo_button, pane.composer.input):
+    for widget in (
+        reply,
+        reply.copy_button,
+        link,
+        pane.composer.button,
+        chats.undo_bar.undo_button,
+        pane.composer.input,
+    ):
         pane.composer.set_text("x")
         pane.settings.prompt.setFocus()
         settle(10)

@@ -67,10 +67,10 @@ def test_delete_can_be_undone_again_and_again(qtbot, chats: ChatList, store: Sto
     QTest.keyClick(chats.list, Qt.Key.Key_Delete)
     assert titles(chats) == ["b", "a"]
     assert chats.current != first
-    assert "“c” was deleted" in chats._undo_label.text()
+    assert "“c” was deleted" in chats.undo_bar.label.text()
     QTest.keyClick(chats.list, Qt.Key.Key_Delete)
     assert titles(chats) == ["a"]
-    chats.undo_button.click()
+    chats.undo_bar.undo_button.click()
     assert titles(chats) == ["b", "a"]
     assert chats.undo_bar.isVisible()
     QTest.keyClick(chats.list, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)

@@ -6,8 +6,10 @@ from PySide6.QtWidgets import QApplication
 
 from app.chat.conversation import ConversationView
 from app.chat.provenance import Provenance
-from app.chat.provenance_view import NO_MARKDOWN, STYLES, ProvenanceView, card
+from app.chat.provenance_view import NO_MARKDOWN, ProvenanceView
 from app.chat.token_link import NO_RECORD
+from app.chat.token_words import card
+from app.chat.underline import STYLES
 from app.selection import Selection
 from app.theme import contrast, theme
 from engine.trace import Turn

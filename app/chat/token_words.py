@@ -1,0 +1,38 @@
+"""What is said about tokens in words: the tooltip of one, the counts of all. Knows no widget."""
+
+from __future__ import annotations
+
+from app.chat.provenance import Provenance, Span
+from app.chat.underline import STYLES
+
+
+def visible(text: str) -> str:
+    """A token's text with spaces and line ends that can be seen."""
+    return text.replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥") or "(nothing)"
+
+
+def card(provenance: Provenance, span: Span) -> str:
+    """What the tooltip says about a span, as plain text."""
+    lines = []
+    for index in span.tokens:
+        token, number, node = provenance.tokens[index]
+        _, _, mark, words = STYLES[token.source]
+        lines.append(f"{mark} “{visible(token.text)}” · id {token.id} · {words}")
+        probability = "" if token.prob != token.prob else f" · p {token.prob:.2f}"
+        lines.append(
+            f"    round {number + 1}, node {node}{probability} · token {index + 1} of {len(provenance.tokens)}"
+        )
+    if len(span.tokens) > 1:
+        lines.append("These tokens make one character together.")
+    return "\n".join(lines)
+
+
+def summary(provenance: Provenance) -> str:
+    """The counts in words: "34 tokens: ✓ 24 accepted draft, ★ 9 bonus, ¹ 1 first token"."""
+    counts = provenance.counts()
+    parts = [
+        f"{STYLES[source][2]} {counts[source]} {STYLES[source][3].split(':')[0].split(',')[0]}"
+        for source in STYLES
+        if counts[source]
+    ]
+    return f"{sum(counts.values())} tokens: {', '.join(parts)}" if parts else "no tokens"

@@ -1,0 +1,63 @@
+"""Says what was deleted and offers to bring it back. Stays until it is closed: no hurry."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAccessible, QAccessibleEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.chat.look import small_button
+from app.theme import GAP, GAP_SMALL, RADIUS, theme
+
+
+class UndoBar(QFrame):
+    """A sentence, Undo and Close.
+
+    Signals:
+        undo: bring it back.
+    """
+
+    undo = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("undo")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP, GAP_SMALL, GAP_SMALL, GAP_SMALL)
+        column.setSpacing(GAP_SMALL)
+        self.label = QLabel()
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label.setWordWrap(True)
+        column.addWidget(self.label)
+        row = QHBoxLayout()
+        row.setSpacing(GAP_SMALL)
+        row.addStretch(1)
+        column.addLayout(row)
+        self.undo_button = QPushButton("Undo")
+        self.undo_button.setToolTip("Bring the last deleted chat back (Ctrl+Z in the list)")
+        self.undo_button.setAccessibleName("Undo deleting the chat")
+        self.undo_button.clicked.connect(self.undo)
+        self.close_button = QPushButton("Close")
+        self.close_button.setToolTip("Keep it deleted; Ctrl+Z in the list still brings it back")
+        self.close_button.setAccessibleName("Close the undo bar")
+        self.close_button.clicked.connect(self.hide)
+        for button in (self.undo_button, self.close_button):
+            button.setAutoDefault(False)
+            row.addWidget(button)
+        theme().changed.connect(self.restyle)
+        self.restyle()
+        self.hide()
+
+    def offer(self, sentence: str) -> None:
+        """Show the bar, and tell screen readers."""
+        self.label.setText(sentence)
+        self.show()
+        QAccessible.updateAccessibility(QAccessibleEvent(self.label, QAccessible.Event.Alert))
+
+    def restyle(self) -> None:
+        """Take the theme's colours and size."""
+        colors = theme()
+        self.setStyleSheet(
+            f"#undo {{ background: {colors.color('raised').name()}; border-radius: {RADIUS}px; }}"
+            + small_button(colors, border=True)
+        )
