@@ -48,7 +48,7 @@ def save_png(scene: TreeScene, path: Path, title: str = "", scale: float = SCALE
     data = QByteArray()
     buffer = QBuffer(data)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    if not image.save(buffer, "PNG"):
+    if not image.save(buffer, "PNG"):  # type: ignore[call-overload]  # the stub asks for bytes, Qt for str
         raise ExportError(f"Qt could not make a PNG of the tree for {path.name}: try SVG.")
     return _write(path, data)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
@@ -40,25 +40,25 @@ class TreeHeader(QWidget):
         self.title.setTextFormat(Qt.TextFormat.PlainText)
         self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._text = ""
-        self.ghosts = self._toggle(
+        self.ghosts_button = self._toggle(
             "Pruned", "Show candidates that were pruned before verification", self.ghosts_toggled
         )
-        self.table = self._toggle("Table", "Show the tree as a table", self.table_toggled)
-        self.mask = self._toggle("Mask", "Show the attention mask of the verify pass", self.mask_toggled)
-        self.kv = self._toggle("KV", "Show which cache rows stay", self.kv_toggled)
-        self.top_down = self._toggle("⇅", "Draw the tree top-down", self.top_down_toggled)
+        self.table_button = self._toggle("Table", "Show the tree as a table", self.table_toggled)
+        self.mask_button = self._toggle("Mask", "Show the attention mask of the verify pass", self.mask_toggled)
+        self.kv_button = self._toggle("KV", "Show which cache rows stay", self.kv_toggled)
+        self.top_down_button = self._toggle("⇅", "Draw the tree top-down", self.top_down_toggled)
         self._toggles = {
-            "pruned": self.ghosts,
-            "table": self.table,
-            "mask": self.mask,
-            "kv": self.kv,
-            "top_down": self.top_down,
+            "pruned": self.ghosts_button,
+            "table": self.table_button,
+            "mask": self.mask_button,
+            "kv": self.kv_button,
+            "top_down": self.top_down_button,
         }
-        self.fit = self._button("Fit", "Show the whole tree (F)")
-        self.fit.clicked.connect(self.fit_requested)
-        self.export = self._button("Save", "Save the tree, the trace or the rounds")
-        self.export.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.export.setMenu(self._menu())
+        self.fit_button = self._button("Fit", "Show the whole tree (F)")
+        self.fit_button.clicked.connect(self.fit_requested)
+        self.export_button = self._button("Save", "Save the tree, the trace or the rounds")
+        self.export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.export_button.setMenu(self._menu())
         self._tools = QWidget()
         row = QHBoxLayout(self._tools)
         row.setContentsMargins(0, 0, 0, 0)
@@ -75,7 +75,15 @@ class TreeHeader(QWidget):
 
     def buttons(self) -> list[QToolButton]:
         """All, in order."""
-        return [self.ghosts, self.table, self.mask, self.kv, self.top_down, self.fit, self.export]
+        return [
+            self.ghosts_button,
+            self.table_button,
+            self.mask_button,
+            self.kv_button,
+            self.top_down_button,
+            self.fit_button,
+            self.export_button,
+        ]
 
     def options(self) -> dict[str, bool]:
         """The toggles by name, to be kept over a restart."""
@@ -142,14 +150,15 @@ class TreeHeader(QWidget):
         self.title.setText(self.title.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, room))
         self.title.setToolTip(self._text)
 
-    def _toggle(self, text: str, tip: str, signal: Signal) -> QToolButton:
+    def _toggle(self, text: str, tip: str, signal: SignalInstance) -> QToolButton:
         button = self._button(text, tip)
         button.setCheckable(True)
         button.clicked.connect(signal)
         return button
 
     def _button(self, text: str, tip: str) -> QToolButton:
-        button = QToolButton(text=text)
+        button = QToolButton()
+        button.setText(text)
         button.setToolTip(tip)
         button.setAccessibleName(tip)
         return button

@@ -18,6 +18,7 @@ class HoverCard(QFrame):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        self._over = parent
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setObjectName("hoverCard")
         self.title, self.fate = QLabel(), QLabel()
@@ -30,7 +31,7 @@ class HoverCard(QFrame):
         self._grid.setHorizontalSpacing(GAP + GAP_SMALL)
         self._grid.setVerticalSpacing(1)
         self._grid.setColumnStretch(1, 1)
-        box = QVBoxLayout(self)
+        box = self._box = QVBoxLayout(self)
         box.setContentsMargins(10, 8, 10, 8)
         box.setSpacing(GAP_SMALL)
         box.addWidget(self.title)
@@ -56,7 +57,7 @@ class HoverCard(QFrame):
             value.setVisible(used)
         self._grid.invalidate()
         self.setFixedWidth(WIDTH)
-        self.setFixedHeight(self.layout().heightForWidth(WIDTH))
+        self.setFixedHeight(self._box.heightForWidth(WIDTH))
         self.move(self._place(near, others))
         self.show()
         self.raise_()
@@ -93,7 +94,7 @@ class HoverCard(QFrame):
 
     def _place(self, near: QRect, others: Sequence[QRect]) -> QPoint:
         """Right, left, below or above the node, or a corner: whichever hides least; the first of equals."""
-        room = self.parentWidget().rect().adjusted(4, 4, -4, -4)
+        room = self._over.rect().adjusted(4, 4, -4, -4)
         width, height, middle = self.width(), self.height(), near.center()
         left, top = room.right() - width, room.bottom() - height
         spots = [

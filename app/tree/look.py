@@ -170,8 +170,8 @@ def look(kind: Kind) -> Look:
 
 def mix(color: QColor, base: QColor, share: float) -> QColor:
     """`share` of a colour over a base, opaque."""
-    parts = [share * c + (1 - share) * b for c, b in zip(color.getRgbF()[:3], base.getRgbF()[:3], strict=True)]
-    return QColor.fromRgbF(*parts)
+    pairs = ((color.redF(), base.redF()), (color.greenF(), base.greenF()), (color.blueF(), base.blueF()))
+    return QColor.fromRgbF(*(share * c + (1 - share) * b for c, b in pairs))
 
 
 def edge_width(kind: Kind, p: float) -> float:

@@ -83,7 +83,7 @@ class TreePanel(Panes):
         s.pin_changed.connect(self._marks_changed)
         self.stepper.changed.connect(self._redraw)
         self.stepper.engine_requested.connect(self.engine_step_requested)
-        for widget in (self.view, self.mask, self.kv_strip, self.table):
+        for widget in (self.view, self.mask_grid, self.kv_strip, self.table):
             widget.node_hovered.connect(self._node_hovered)
         self.view.node_clicked.connect(self._node_clicked)
         self.table.node_clicked.connect(self._node_clicked)
@@ -143,8 +143,8 @@ class TreePanel(Panes):
         self.legend.set_replayed(bool(shown and shown.replayed))
         if self.table.isVisible():
             self.table.show_round(shown)
-        if self.mask.isVisible():
-            self.mask.show_round(shown)
+        if self.mask_grid.isVisible():
+            self.mask_grid.show_round(shown)
         if self.kv_strip.isVisible():
             self.kv_strip.show_round(shown, step.name if step else "commit")
         self._marks_changed()
@@ -164,7 +164,7 @@ class TreePanel(Panes):
         hovered = s.hovered[1] if s.hovered[0] == index else -1
         self.view.mark("pinned", pinned)
         self.view.mark("hovered", hovered)
-        self.mask.mark(hovered if hovered >= 0 else pinned)
+        self.mask_grid.mark(hovered if hovered >= 0 else pinned)
         self.kv_strip.mark(hovered if hovered >= 0 else pinned)
         if self.table.isVisible() and pinned >= 0:
             self.table.mark(pinned)

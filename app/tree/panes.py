@@ -34,7 +34,7 @@ class Panes(QWidget):
         self.header, self.legend, self.phase_bar = TreeHeader(), Legend(), PhaseBar()
         self.view, self.timeline, self.kv_strip = TreeView(), Timeline(), KvStrip()
         self.table, self.mask_pane = TreeTable(), MaskPane()
-        self.mask = self.mask_pane.grid
+        self.mask_grid = self.mask_pane.grid
         self._lay_out()
         self.header.table_toggled.connect(self._show_table)
         self.header.mask_toggled.connect(self._show_mask)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
@@ -96,8 +96,9 @@ class PhaseBar(QWidget):
         """May be narrower than its buttons: the last ones are cut, the arrows never."""
         return QSize(160, super().minimumSizeHint().height())
 
-    def _arrow(self, text: str, name: str, key: str, call: object) -> QToolButton:
-        button = QToolButton(text=text)
+    def _arrow(self, text: str, name: str, key: str, call: Callable[[], object]) -> QToolButton:
+        button = QToolButton()
+        button.setText(text)
         button.setAccessibleName(name)
         button.setToolTip(f"{name} ({key})")
         button.clicked.connect(call)
@@ -130,7 +131,8 @@ class PhaseBar(QWidget):
             button.setVisible(i < len(self.labels) and (fits or i not in levels or i in near))
 
     def _add_button(self, index: int) -> None:
-        button = QToolButton(checkable=True)
+        button = QToolButton()
+        button.setCheckable(True)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.clicked.connect(lambda: self._clicked(index))
         self.buttons.append(button)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from app.tree.drawing import OWN, Key
 from app.tree.facts import wanted
 from app.tree.words import node_fate, number, own_token, own_token_fate, percent, visible
 from engine.trace import Node, Round
 
+Index = QModelIndex | QPersistentModelIndex
 COLUMNS = (
     "token", "fate", "draft p", "path p", "rank", "depth", "node", "parent", "token id", "expanded", "verified row",
     "accepted", "target wanted next", "log p", "path log p",
@@ -81,25 +82,25 @@ class TreeModel(QAbstractItemModel):
         """The key of a row."""
         return self.keys[index.internalId()] if index.isValid() else None
 
-    def index(self, row: int, column: int, parent: QModelIndex = QModelIndex()) -> QModelIndex:  # noqa: B008
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
         """Qt's."""
         below = self._below.get(parent.internalId() if parent.isValid() else -1, [])
         if not (0 <= row < len(below) and 0 <= column < len(COLUMNS)):
             return QModelIndex()
         return self.createIndex(row, column, below[row])
 
-    def parent(self, index: QModelIndex = QModelIndex()) -> QModelIndex:  # type: ignore[override]  # noqa: B008
+    def parent(self, index: Index = QModelIndex()) -> QModelIndex:  # type: ignore[override]  # noqa: B008
         """Qt's."""
         entry = self._parents[index.internalId()] if index.isValid() else -1
         return self.createIndex(self._places[entry], 0, entry) if entry >= 0 else QModelIndex()
 
-    def rowCount(self, parent: QModelIndex = QModelIndex()) -> int:  # noqa: B008
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         """Qt's."""
         if parent.isValid() and parent.column() > 0:
             return 0
         return len(self._below.get(parent.internalId() if parent.isValid() else -1, ()))
 
-    def columnCount(self, parent: QModelIndex = QModelIndex()) -> int:  # noqa: B008
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         """Qt's."""
         return len(COLUMNS)
 
@@ -109,7 +110,7 @@ class TreeModel(QAbstractItemModel):
             return COLUMNS[section]
         return None
 
-    def data(self, index: QModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Text; for screen readers the column's name as well, where a value alone says nothing."""
         if not index.isValid():
             return None

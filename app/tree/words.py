@@ -6,7 +6,7 @@ import math
 import unicodedata
 from functools import lru_cache
 
-from engine.trace import Node, Round, Token
+from engine.trace import Node, Round, Source, Token
 
 _SYMBOLS = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍", "\x7f": "␡", "\u00a0": "⍽"}
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
@@ -56,7 +56,7 @@ def own_token(shown: Round) -> Token | None:
             return token
     if last.target_token < 0:
         return None
-    source = "bonus" if shown.verified else "plain"
+    source: Source = "bonus" if shown.verified else "plain"
     return Token(last.target_token, last.target_text, source, last.id, last.target_prob, math.nan)
 
 

@@ -139,6 +139,6 @@ def test_header_asks_for_files(qtbot, tmp_path, monkeypatch):
     header.picture_chosen.connect(lambda path, kind: chosen.append((path, kind)))
     for name in (str(tmp_path / "a"), ""):
         monkeypatch.setattr("app.tree.header.QFileDialog.getSaveFileName", lambda *a, name=name: (name, ""))
-        for action in header.export.menu().actions()[:2]:
+        for action in header.export_button.menu().actions()[:2]:
             action.trigger()
     assert chosen == [(tmp_path / "a", "png"), (tmp_path / "a", "svg")]

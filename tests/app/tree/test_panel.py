@@ -77,11 +77,11 @@ def test_what_is_open_can_be_kept(looking):
 
 def test_all_parts_show_the_selected_round(looking, shown):
     """One selection, one round everywhere."""
-    for button in (looking.header.table, looking.header.mask, looking.header.kv):
+    for button in (looking.header.table_button, looking.header.mask_button, looking.header.kv_button):
         button.click()
     assert looking.view.shown is shown
     assert looking.table.shown is shown
-    assert len(looking.mask.rows) == len(looking.kv_strip.rows) == 25
+    assert len(looking.mask_grid.rows) == len(looking.kv_strip.rows) == 25
     assert looking.timeline.current == shown.index
     assert looking.phase_bar.labels[-1] == "commit"
     assert looking.phase_bar.index == len(looking.phase_bar.labels) - 1
@@ -90,13 +90,13 @@ def test_all_parts_show_the_selected_round(looking, shown):
 def test_panes_open_and_close(looking, selection):
     """What is closed is not drawn, and the tree gets the room back."""
     assert not looking.side.isVisible()
-    looking.header.mask.click()
+    looking.header.mask_button.click()
     assert looking.side.isVisible()
     assert looking.view.width() > 0.4 * looking.width()
-    looking.header.mask.click()
+    looking.header.mask_button.click()
     assert not looking.side.isVisible()
     selection.step(1)
-    looking.header.kv.click()
+    looking.header.kv_button.click()
     assert looking.kv_strip.isVisible()
     assert looking.kv_strip.counts.before == selection.current().kv.before
 
@@ -131,7 +131,7 @@ def test_click_pins_and_unpins(looking, selection, shown, qtbot):
 
 def test_a_pin_from_elsewhere_shows_its_round(looking, selection, turn):
     """A click on a word in the chat."""
-    looking.header.table.click()
+    looking.header.table_button.click()
     other = next(r for r in turn.rounds if r.accepted and r is not looking.view.shown)
     selection.pin(other.index, other.accepted[0])
     assert looking.view.shown is other
@@ -153,7 +153,7 @@ def test_timeline_goes_and_follows(looking, selection, turn, qtbot):
 @pytest.mark.parametrize("part", ["view", "timeline", "table"])
 def test_keys_work_wherever_the_focus_is(looking, selection, shown, part, qtbot):
     """Space steps, comma and period change the round."""
-    looking.header.table.click()
+    looking.header.table_button.click()
     widget = {"view": looking.view, "timeline": looking.timeline, "table": looking.table.view}[part]
     qtbot.keyClick(widget, Qt.Key.Key_Space)
     assert looking.view.step.name == "root"
@@ -169,8 +169,8 @@ def test_keys_work_wherever_the_focus_is(looking, selection, shown, part, qtbot)
 
 def test_space_on_a_toggle_toggles(looking, qtbot):
     """Buttons must stay usable by keyboard: Space on them is theirs."""
-    looking.header.ghosts.setFocus()
-    qtbot.keyClick(looking.header.ghosts, Qt.Key.Key_Space)
+    looking.header.ghosts_button.setFocus()
+    qtbot.keyClick(looking.header.ghosts_button, Qt.Key.Key_Space)
     assert looking.view.ghosts
     assert not looking.stepper.stepping
 
@@ -180,7 +180,7 @@ def test_steps_say_what_is_not_shown(looking, qtbot):
     looking.stepper.go(6)
     assert looking.phase_bar.labels[6] == "prune"
     assert "Switch on “Pruned”" in looking.phase_bar.sentence.text()
-    looking.header.ghosts.click()
+    looking.header.ghosts_button.click()
     assert "Switch on" not in looking.phase_bar.sentence.text()
     assert [i.kind for i in looking.view.tree.nodes.values()].count("pruned") == 44
 
@@ -253,7 +253,7 @@ def test_pictures_are_saved_with_words(looking, tmp_path, qtbot):
 
 def test_exports_of_the_turn_are_asked_for(looking, qtbot):
     """The panel has no files of turns; the window has."""
-    trace, rounds = looking.header.export.menu().actions()[3:]
+    trace, rounds = looking.header.export_button.menu().actions()[3:]
     with qtbot.waitSignal(looking.export_trace_requested):
         trace.trigger()
     with qtbot.waitSignal(looking.export_rounds_requested):
@@ -269,7 +269,12 @@ def test_every_kind_of_turn_in_both_themes(looking, selection, again, qtbot):
         Turn(rounds=[again]),
         fake_turn(4, rounds=4, topk=16, depth=2, length=5, tokens=["\n", "", "\u202ex", "<b>"], finish="stop_token"),
     ]
-    for button in (looking.header.ghosts, looking.header.table, looking.header.mask, looking.header.kv):
+    for button in (
+        looking.header.ghosts_button,
+        looking.header.table_button,
+        looking.header.mask_button,
+        looking.header.kv_button,
+    ):
         button.click()
     for mode in ("light", "dark"):
         theme().set_mode(mode)
@@ -278,7 +283,7 @@ def test_every_kind_of_turn_in_both_themes(looking, selection, again, qtbot):
             for _ in range(5):
                 looking.next_step()
             looking.grab()
-        looking.header.top_down.click()
+        looking.header.top_down_button.click()
     assert not looking.view.nothing.isVisible()
     assert looking.legend.replayed is False
 
@@ -292,7 +297,7 @@ def test_replayed_rows_enter_the_legend(looking, selection, again):
 
 def test_names_for_all(looking):
     """Every part that takes the focus has an accessible name."""
-    for button in (looking.header.table, looking.header.mask):
+    for button in (looking.header.table_button, looking.header.mask_button):
         button.click()
     viewports = {area.viewport() for area in looking.findChildren(QAbstractScrollArea)}
     for widget in set(looking.findChildren(QWidget)) - viewports:
