@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
+import time
 from pathlib import Path
 
 import platformdirs
@@ -17,6 +19,7 @@ from app.store.settings import Settings
 from app.store.traces import Traces
 
 FILE = "eyrie.db"
+DELETED_STAY = 7 * 24 * 3600  # seconds until a deleted chat is removed for good
 
 
 def data_folder() -> Path:
@@ -49,6 +52,8 @@ class Store:
         self.chats = Chats(self.database)
         self.messages = Messages(self.database)
         self.traces = Traces(self.database, self.settings)
+        with contextlib.suppress(StoreError):  # the file may be busy or full; the next start tries again
+            self.chats.purge(time.time() - DELETED_STAY)
 
     def close(self) -> None:
         """Close every thread's connection."""

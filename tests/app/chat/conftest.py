@@ -1,3 +1,4 @@
+import gc
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,12 @@ import pytest
 from app.chat.pane import ChatPane
 from app.selection import Selection
 from app.store import Store
+
+
+def pytest_collection_finish() -> None:
+    """The leak check collects garbage around every test; what the imports made need not be looked at each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

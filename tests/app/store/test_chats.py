@@ -50,6 +50,20 @@ def test_delete_undo_purge(store: Store) -> None:
         store.messages.get(message.id)
 
 
+def test_deleted_chats_go_for_good_after_a_week(store: Store) -> None:
+    """What was deleted long ago is really gone at the next start; yesterday's deletion is not."""
+    old, recent = store.chats.new("old"), store.chats.new("recent")
+    for chat, days in ((old, 8), (recent, 1)):
+        store.chats.delete(chat.id)
+        with store.database.write() as c:
+            c.execute("UPDATE chats SET deleted_at = ? WHERE id = ?", (time.time() - days * 86400, chat.id))
+    again = Store(store.path.parent)
+    again.chats.undo_delete(recent.id)
+    with pytest.raises(StoreError, match="gone"):
+        again.chats.undo_delete(old.id)
+    again.close()
+
+
 def test_duplicate_copies_branches_choices_and_traces(store: Store) -> None:
     """A copy is independent and complete: other versions, the shown one, and the records."""
     chat = store.chats.new("one", system_prompt="be kind", sampling={"temperature": 0.7}, model="m")
