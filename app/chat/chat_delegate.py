@@ -27,8 +27,8 @@ class ChatDelegate(QStyledItemDelegate):
         colors = theme()
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        rect = option.rect.adjusted(2, 1, -2, -1)  # type: ignore[attr-defined]
-        state = option.state  # type: ignore[attr-defined]
+        rect = option.rect.adjusted(2, 1, -2, -1)
+        state = option.state
         selected = bool(state & QStyle.StateFlag.State_Selected)
         if selected or state & QStyle.StateFlag.State_MouseOver:
             painter.setPen(Qt.PenStyle.NoPen)
@@ -51,7 +51,7 @@ class ChatDelegate(QStyledItemDelegate):
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
         """The editor fills the row."""
-        rect = option.rect  # type: ignore[attr-defined]
+        rect = option.rect
         editor.setGeometry(rect.adjusted(2, 2, -2, -2))
 
     def _draw_title(self, painter: QPainter, rect: QRect, index: Index) -> None:

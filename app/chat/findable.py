@@ -56,5 +56,5 @@ class Findable:
         form.setBackground(theme().color(role))
         form.setForeground(theme().color("on_accent" if role == "accent" else "on_highlight"))
         made = QTextEdit.ExtraSelection()
-        made.cursor, made.format = cursor, form  # type: ignore[attr-defined]
+        made.cursor, made.format = cursor, form
         return made

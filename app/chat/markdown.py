@@ -41,14 +41,20 @@ def safe_url(url: str) -> str:
     return url.strip() if parts.scheme.lower() in SCHEMES and complete else ""
 
 
+class _AnyLink(MarkdownIt):
+    """Lets every link through: which may stay is decided in `inline_html`, and the words of the others must stay."""
+
+    def validateLink(self, url: str) -> bool:
+        return True
+
+
 def _engine() -> MarkdownIt:
-    md = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 20})
+    md = _AnyLink("commonmark", {"html": False, "breaks": True, "maxNesting": 20})
     return md.enable(["table", "strikethrough"])
 
 
 _MARKDOWN = _engine()
 _STRUCTURE = _engine().disable("inline")  # blocks only, for finding where they end
-_STRUCTURE.validateLink = _MARKDOWN.validateLink = lambda url: True  # decided in _link_open: the words must stay
 
 
 def blocks(source: str, env: dict[str, Any] | None = None) -> list[Block]:

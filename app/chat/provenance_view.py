@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QEvent, QLineF, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QTextCursor
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtWidgets import QTextEdit, QToolTip, QWidget
 
 from app.chat.provenance import Provenance, Span
 from app.chat.text_block import TextBlock
@@ -226,10 +226,10 @@ class ProvenanceView(TextBlock):
         self.setExtraSelections(marks)
         self.viewport().update()
 
-    def _mark(self, span: Span, role: str) -> object:
+    def _mark(self, span: Span, role: str) -> QTextEdit.ExtraSelection:
         mark = self.selection(self._position(span.start), self._position(span.end), role)
         if role == "accent_soft":
-            mark.format.setForeground(theme().color("text"))  # type: ignore[attr-defined]
+            mark.format.setForeground(theme().color("text"))
         return mark
 
     def _position(self, character: int) -> int:

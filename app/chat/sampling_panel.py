@@ -179,7 +179,7 @@ class SamplingPanel(QWidget):
         self.fields[name] = field
 
     def _default(self, name: str) -> Any:
-        value = self._longest if name == "max_new_tokens" else getattr(self._defaults, name)
+        value: Any = self._longest if name == "max_new_tokens" else getattr(self._defaults, name)
         return list(value) if name == "stop" else value
 
     def _edited(self) -> None:

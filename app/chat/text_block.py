@@ -95,7 +95,7 @@ class TextBlock(Findable, QTextBrowser):
         """Narrow is fine."""
         return QSize(40, 0)
 
-    def loadResource(self, kind: int, name: QUrl) -> object:
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
         """Nothing is ever loaded: no picture, no style sheet, from nowhere.
 
         Not None: after that QTextDocument would read local files itself.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from PySide6.QtCore import QLineF, QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QTextBlock
@@ -30,9 +31,14 @@ def stretches(block: QTextBlock, origin: QPointF, start: int, end: int) -> Itera
         if first >= end:
             return
         edges = (line.cursorToX(max(start, first)), line.cursorToX(min(end, last)))
-        left, right = (edge[0] if isinstance(edge, tuple) else edge for edge in edges)
+        left, right = (_x(edge) for edge in edges)
         if right > left:
             yield origin.x() + left, origin.x() + right, origin.y() + line.y() + line.ascent()
+
+
+def _x(edge: Any) -> float:
+    """`QTextLine.cursorToX` gives the position too in some versions of the binding."""
+    return float(edge[0] if isinstance(edge, tuple) else edge)
 
 
 def underline(painter: QPainter, lines: list[QLineF], style: str, color: QColor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import sqlite3
 import time
@@ -102,7 +103,7 @@ class Chats:
             c.execute("UPDATE chats SET active_root = ? WHERE id = ?", (ids.get(root), copy))
             return _chat(_row(c, copy))
 
-    def search(self, text: str, chat: int | None = None, limit: int = 200) -> list[Hit]:
+    def search(self, text: str, chat: int | None = None, limit: int = 200) -> builtins.list[Hit]:
         """Where the words occur, in titles and in every branch of every message, newest chat first.
 
         Upper and lower case are alike; the text is taken literally. `chat` narrows to one chat.
@@ -139,7 +140,7 @@ def touch(c: sqlite3.Connection, chat: int, first_words: str = "") -> None:
 
 
 def _row(c: sqlite3.Connection, chat: int | None) -> sqlite3.Row:
-    row = c.execute("SELECT * FROM chats WHERE id = ?", (chat,)).fetchone()
+    row: sqlite3.Row | None = c.execute("SELECT * FROM chats WHERE id = ?", (chat,)).fetchone()
     if row is None:
         raise StoreError("This chat is gone: it was removed for good.")
     return row

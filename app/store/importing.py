@@ -65,7 +65,7 @@ def _document(data: str | bytes) -> dict[str, Any]:
         raise _BrokenError(f"it is not valid JSON{line}.") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise _BrokenError(f'it is not an Eyrie conversation: "format" is not "{FORMAT}".')
-    version = document.get("version")
+    version: Any = document.get("version")
     if not _is_int(version) or version < 1:
         raise _BrokenError('its "version" is missing.')
     if version > VERSION:
@@ -83,7 +83,7 @@ def _document(data: str | bytes) -> dict[str, Any]:
 
 def _messages(document: dict[str, Any]) -> list[dict[str, Any]]:
     """The messages, checked, parents before children."""
-    messages = document.get("messages")
+    messages: Any = document.get("messages")
     _expect(messages, list, "messages")
     by_id: dict[int, dict[str, Any]] = {}
     for n, message in enumerate(messages, 1):
@@ -145,7 +145,7 @@ def _insert(store: Store, document: dict[str, Any], messages: list[dict[str, Any
         for m in messages:
             c.execute("UPDATE messages SET active_child = ? WHERE id = ?", (ids[m["active_child"]], ids[m["id"]]))
         c.execute("UPDATE chats SET active_root = ? WHERE id = ?", (ids[document["active_root"]], chat))
-    return store.chats.get(chat)
+    return store.chats.get(int(chat or 0))
 
 
 def _no_constant(name: str) -> None:
@@ -156,7 +156,7 @@ def _is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
-def _column(value: object, what: str) -> str:
+def _column(value: Any, what: str) -> str:
     _expect(value, dict, what)
     try:
         return dump(value)
@@ -164,9 +164,9 @@ def _column(value: object, what: str) -> str:
         raise _BrokenError(f"its {what} is nested too deeply.") from error
 
 
-def _expect(value: object, kind: type, what: str) -> None:
+def _expect(value: object, kind: type[Any], what: str) -> None:
     if not isinstance(value, kind):
-        name = {str: "text", dict: "an object", list: "a list"}[kind]
+        name = {"str": "text", "dict": "an object", "list": "a list"}[kind.__name__]
         raise _BrokenError(f"its {what} is not {name}.")
 
 

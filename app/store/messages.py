@@ -140,7 +140,7 @@ def _choose(c: sqlite3.Connection, chat: int, parent: int | None, message: int |
 
 
 def _row(c: sqlite3.Connection, message: int) -> sqlite3.Row:
-    row = c.execute("SELECT * FROM messages WHERE id = ?", (message,)).fetchone()
+    row: sqlite3.Row | None = c.execute("SELECT * FROM messages WHERE id = ?", (message,)).fetchone()
     if row is None:
         raise StoreError("This message is gone: its chat was removed for good.")
     return row
