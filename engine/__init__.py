@@ -1,7 +1,11 @@
 """Turns a conversation into tokens, and every round into a record. No Qt.
 
-Front ends import from here and from nowhere deeper.
+Front ends import from here and from nowhere deeper. What reads, makes or runs models is loaded when it is first used: a
+window must be on the screen before that.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from engine.config import CHOICES, RANGES, Choice, EngineConfig, Range, SamplingConfig, tree_pool, verified_nodes
 from engine.errors import (
@@ -16,14 +20,8 @@ from engine.errors import (
     RuntimeUnavailable,
     TraceError,
 )
-from engine.measure import Quality, calibrate_plain, draft_times, quality, target_times
-from engine.model import Model
-from engine.models.cache import models_folder
-from engine.models.catalog import DEFAULT_MODEL
-from engine.models.setup import ensure_model, installed_models
 from engine.progress import Progress, ProgressCallback, ignore
-from engine.session import ChatSession, Message
-from engine.strategies import canonical_name, strategies
+from engine.strategies import canonical_name, strategies  # not later: the package has the same name
 from engine.trace import (
     Event,
     FinishReason,
@@ -44,3 +42,35 @@ from engine.trace import (
 )
 from engine.trace_csv import rounds_csv
 from engine.trace_json import load_trace, save_trace, trace_from_json, trace_to_json
+
+if TYPE_CHECKING:
+    from engine.measure import Quality, calibrate_plain, draft_times, quality, target_times
+    from engine.model import Model
+    from engine.models.cache import models_folder
+    from engine.models.catalog import DEFAULT_MODEL
+    from engine.models.setup import ensure_model, installed_models
+    from engine.session import ChatSession, Message
+
+_LATER = {
+    "Quality": "engine.measure",
+    "calibrate_plain": "engine.measure",
+    "draft_times": "engine.measure",
+    "quality": "engine.measure",
+    "target_times": "engine.measure",
+    "Model": "engine.model",
+    "models_folder": "engine.models.cache",
+    "DEFAULT_MODEL": "engine.models.catalog",
+    "ensure_model": "engine.models.setup",
+    "installed_models": "engine.models.setup",
+    "ChatSession": "engine.session",
+    "Message": "engine.session",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what was left for later (PEP 562)."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'engine' has no attribute {name!r}")
+    value = getattr(import_module(_LATER[name]), name)
+    globals()[name] = value
+    return value
