@@ -53,7 +53,7 @@ class DraftHead:
         self.cache = KVCache(1, int(kv_heads), int(head_dim), dims.context_length)
         for part in ("key", "value"):
             self._layer.bind_shared(f"past_key_values.0.{part}", f"present.0.{part}", self.cache.layer(0, part))
-        self.d2t = _load_d2t(folder / d2t, dims.vocab_size)
+        self.d2t = _load_d2t(folder / d2t, dims.vocab_size, self._layer)
         self._scratch = Scratch()
         self._sizes = PassSizes()
 
@@ -124,13 +124,20 @@ def _streams(fc: Runner, dims: ModelDims, kind: HeadKind) -> slice:
     return streams
 
 
-def _load_d2t(path: Path, vocab: int) -> Ints:
-    """Offsets: target id = draft id + d2t[draft id]."""
+def _load_d2t(path: Path, vocab: int, layer: Runner) -> Ints:
+    """Offsets: target id = draft id + d2t[draft id], for every id the head's layer may give."""
     try:
-        d2t = np.load(path, allow_pickle=False).astype(np.int64)
+        d2t = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise ModelFolderError(f"{path.name} in {path.parent} cannot be read: make the folder again.") from error
+    if d2t.ndim != 1 or d2t.dtype.kind != "i":
+        raise ModelFolderError(f"{path.name} in {path.parent} cannot be read as offsets: make the folder again.")
     ids = np.arange(len(d2t)) + d2t
     if len(ids) == 0 or ids.min() < 0 or ids.max() >= vocab or len(np.unique(ids)) != len(ids):
         raise ModelFolderError(f"{path.name} in {path.parent} maps outside the vocabulary of {vocab}.")
+    known = layer.output_shapes["logits"][-1]
+    if len(d2t) != known:
+        raise ModelFolderError(
+            f"{path.name} in {path.parent} is for {len(d2t)} tokens and the head has {known}: make the folder again."
+        )
     return np.asarray(d2t, np.int64)
