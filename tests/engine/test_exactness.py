@@ -16,11 +16,18 @@ from engine.target import TargetModel
 from engine.trace import Round
 from tests.engine.conftest import Loaded
 from tests.tiny import Tiny, TinySource
-from tests.turns import GREEDY, PLAIN, TREE, WARM, ids, reply
+from tests.turns import COPY, GREEDY, MTP, PLAIN, TREE, WARM, ids, reply
 
 PRECISIONS = ("float32", "int8", "int8-rowwise")
 BRITTLE = TinySource(ties=0.01, brittle=True)
 TREES = [(1, 3, 3), (1, 8, 16), (2, 1, 2), (2, 4, 10), (4, 3, 8), (4, 5, 24), (8, 2, 6), (8, 3, 64)]
+OTHERS = [
+    MTP,
+    MTP.with_(draft_predict_length=9),
+    COPY,
+    COPY.with_(eagle_topk=1, draft_predict_length=4),
+    COPY.with_(eagle_topk=8, draft_predict_length=40, draft_selection_rule="fcfs", ngram_match_maxlen=1),
+]
 TEXTS = ("hello there", "the quick brown fox", "an apple", "foo bar")
 
 
@@ -35,11 +42,12 @@ def tree(topk: int, depth: int, nodes: int, **changes: Any) -> EngineConfig:
 def test_any_tree_gives_the_text_of_plain_decoding(
     tiny: Loaded, precision: str, source: TinySource, sampling: SamplingConfig
 ) -> None:
-    """Rows 1, 19: the same text to the last bit at any tree, greedy and sampled with a seed."""
-    model = tiny(Tiny(precision=precision, source=source))
+    """Rows 1, 19: the same text to the last bit at any tree of any drafter, greedy and sampled with a seed."""
+    model = tiny(Tiny(precision=precision, source=source, mtp="teacher"))
     want = ids(reply(model, PLAIN, sampling))
     assert len(want) == PLAIN.max_new_tokens
-    assert [t for t in TREES if ids(reply(model, tree(*t), sampling)) != want] == []
+    configs = [*(tree(*t) for t in TREES), *OTHERS]
+    assert [c for c in configs if ids(reply(model, c, sampling)) != want] == []
 
 
 @pytest.mark.parametrize("precision", ["int8", "int8-rowwise"])
@@ -78,6 +86,9 @@ def test_results_off_the_first_path_are_never_trusted(
     assert ids(turn) == want
     assert sum(t.source == "correction" for t in turn.tokens) >= 3
     assert ids(reply(model, tree(4, 4, 12, max_new_tokens=150, exact=False), sampling)) != want
+    copied = reply(model, OTHERS[-1].with_(max_new_tokens=150), sampling)
+    assert ids(copied) == want
+    assert any(r.replayed for r in copied.rounds)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -116,9 +127,11 @@ def test_trees_save_passes_by_every_kind_of_child(tiny: Loaded) -> None:
 
 
 @pytest.mark.parametrize("sampling", [GREEDY, WARM], ids=["greedy", "sampled"])
-@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(
+    "config", [tree(4, 4, 12), tree(4, 4, 12, exact=False), *OTHERS], ids=lambda c: c.speculative_type
+)
 def test_every_token_is_drawn_from_its_own_row(
-    tiny: Loaded, monkeypatch: pytest.MonkeyPatch, sampling: SamplingConfig, exact: bool
+    tiny: Loaded, monkeypatch: pytest.MonkeyPatch, sampling: SamplingConfig, config: EngineConfig
 ) -> None:
     """Row 18: what is emitted is what the sampler draws from the target's logits at that node, in that pass."""
     passes: list[np.ndarray] = []
@@ -130,7 +143,7 @@ def test_every_token_is_drawn_from_its_own_row(
         return verified
 
     monkeypatch.setattr(Decoder, "verify", spy)
-    turn = reply(tiny(Tiny(precision="int8", source=BRITTLE)), tree(4, 4, 12, exact=exact), sampling)
+    turn = reply(tiny(Tiny(precision="int8", source=BRITTLE, mtp="teacher")), config, sampling)
     assert len(passes) == len(turn.rounds)
     for round_, logits in zip(turn.rounds, passes, strict=True):
         _check_draws(round_, logits, Sampler(sampling))

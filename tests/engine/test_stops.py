@@ -11,17 +11,20 @@ from engine.model import Model
 from engine.trace import Turn
 from tests.engine.conftest import Loaded
 from tests.tiny import Tiny
-from tests.turns import PLAIN, TREE, WARM, ids, reply
+from tests.turns import COPY, MTP, PLAIN, TREE, WARM, ids, reply
 
 LOOSE = TREE.with_(exact=False)
+DRAFTERS = {"exact": TREE, "loose": LOOSE, "mtp": MTP, "lookahead": COPY}
 
 
 @pytest.fixture
 def model(tiny: Loaded) -> Iterator[Model]:
-    """A float32 model, whose stop tokens a test may change."""
-    model = tiny(Tiny())
-    stop_ids = model.tokenizer.stop_ids
+    """A float32 model, whose stop tokens a test may change, and beside it a file that lookahead can copy from."""
+    model = tiny(Tiny(mtp="teacher"))
+    stop_ids, file = model.tokenizer.stop_ids, model.folder / "lookup_file.txt"
+    file.write_text(reply(model, PLAIN).end.text, encoding="utf-8")
     yield model
+    file.unlink()
     model.tokenizer.stop_ids = stop_ids
 
 
@@ -34,7 +37,7 @@ def spans(turn: Turn) -> set[int]:
     return ends
 
 
-@pytest.mark.parametrize("config", [TREE, LOOSE], ids=["exact", "loose"])
+@pytest.mark.parametrize("config", DRAFTERS.values(), ids=DRAFTERS)
 def test_a_stop_token_anywhere_in_a_span_ends_everything(model: Model, config: type) -> None:
     """Rows 3, 7: nothing behind it reaches text, tokens, records or cache, wherever in a span it stands."""
     whole = reply(model, PLAIN)
@@ -71,10 +74,10 @@ def test_the_earlier_of_stop_and_limit_names_the_end(model: Model) -> None:
     model.tokenizer.stop_ids = frozenset({ids(whole)[at]})
     for limit in range(at - 2, at + 4):
         ends = []
-        for config in (PLAIN, TREE, LOOSE):
+        for config in (PLAIN, *DRAFTERS.values()):
             turn = reply(model, config.with_(max_new_tokens=limit))
             ends.append((turn.end.finish_reason, ids(turn)))
-        assert ends == [("length" if limit <= at else "stop_token", ids(whole)[: min(limit, at)])] * 3
+        assert ends == [("length" if limit <= at else "stop_token", ids(whole)[: min(limit, at)])] * 5
 
 
 @pytest.mark.parametrize("sampling", [SamplingConfig(), WARM], ids=["greedy", "sampled"])
@@ -82,7 +85,7 @@ def test_the_limit_is_met_exactly(model: Model, sampling: SamplingConfig) -> Non
     """Rows 8, 9: as many tokens as asked for, for every number around a span; trimmed ones count nowhere."""
     whole = ids(reply(model, PLAIN, sampling))
     for limit in range(1, 24):
-        for config in (PLAIN, TREE, LOOSE, TREE.with_(eagle_depth=16, draft_predict_length=64)):
+        for config in (PLAIN, *DRAFTERS.values(), TREE.with_(eagle_depth=16, draft_predict_length=64)):
             turn = reply(model, config.with_(max_new_tokens=limit), sampling)
             assert turn.end.finish_reason == "length"
             assert ids(turn) == whole[:limit]
