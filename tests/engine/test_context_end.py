@@ -11,7 +11,7 @@ from engine.errors import ContextFull
 from engine.session import ChatSession
 from tests.engine.conftest import Loaded
 from tests.tiny import DIMS, Tiny, TinySource
-from tests.turns import GREEDY, PLAIN, TREE, WARM, ids, record, reply, user
+from tests.turns import COPY, GREEDY, MTP, PLAIN, TREE, WARM, ids, record, reply, user
 
 CONTEXT = 96
 SMALL = TinySource(dims=replace(DIMS, context_length=CONTEXT))
@@ -23,16 +23,15 @@ TREES = [(1, 1, 1), (1, 16, 16), (2, 4, 8), (4, 4, 12), (8, 5, 30), (16, 8, 64)]
 def test_every_strategy_fills_the_context_equally(tiny: Loaded, sampling: SamplingConfig, exact: bool) -> None:
     """A tree is clipped to what is left; the reply ends with the token, and for the reason, of plain decoding."""
     brittle = replace(SMALL, ties=0.01, brittle=True)
-    model = tiny(Tiny(precision="int8", source=brittle) if exact else Tiny(source=SMALL))
+    model = tiny(Tiny(precision="int8", source=brittle, mtp="teacher") if exact else Tiny(source=SMALL, mtp="teacher"))
     plain = reply(model, PLAIN.with_(max_new_tokens=1000), sampling)
     assert plain.end.finish_reason == "context"
     assert plain.start.prompt_tokens + len(ids(plain)) == CONTEXT
-    for topk, depth, nodes in TREES:
-        config = EngineConfig(
-            eagle_topk=topk, eagle_depth=depth, draft_predict_length=nodes, max_new_tokens=1000, exact=exact
-        )
-        turn = reply(model, config, sampling)
-        assert ids(turn) == ids(plain), (topk, depth, nodes)
+    trees = [EngineConfig(eagle_topk=k, eagle_depth=d, draft_predict_length=n) for k, d, n in TREES]
+    others = [MTP, MTP.with_(draft_predict_length=64), COPY, COPY.with_(eagle_topk=16, draft_predict_length=64)]
+    for config in (*trees, *others):
+        turn = reply(model, config.with_(max_new_tokens=1000, exact=exact), sampling)
+        assert ids(turn) == ids(plain), config
         assert turn.end.finish_reason == "context"
 
 

@@ -9,7 +9,7 @@ from engine.config import SamplingConfig
 from engine.model import Model
 from tests.engine.conftest import Loaded
 from tests.tiny import Tiny
-from tests.turns import ASK, PLAIN, TREE, ids, reply, user
+from tests.turns import ASK, COPY, MTP, PLAIN, TREE, ids, reply, user
 
 PENALTY = 1.4
 
@@ -41,10 +41,12 @@ def test_plain_decoding_penalises_all_that_was_written(tiny: Loaded) -> None:
 @pytest.mark.parametrize("temperature", [0.0, 0.9])
 def test_trees_penalise_as_plain_decoding_does(tiny: Loaded, temperature: float) -> None:
     """The same text at any tree, greedy and sampled, also where several tokens of a round are accepted."""
-    model = tiny(Tiny(precision="int8"))
+    model = tiny(Tiny(precision="int8", mtp="teacher"))
     sampling = SamplingConfig(repetition_penalty=PENALTY, temperature=temperature, seed=3)
     want = ids(reply(model, PLAIN, sampling))
     for topk, depth, nodes in ((1, 4, 4), (2, 3, 6), (4, 4, 16)):
         turn = reply(model, TREE.with_(eagle_topk=topk, eagle_depth=depth, draft_predict_length=nodes), sampling)
         assert ids(turn) == want
         assert any(len(r.accepted) > 1 for r in turn.rounds)
+    for config in (MTP, COPY):
+        assert ids(reply(model, config, sampling)) == want
