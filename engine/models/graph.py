@@ -25,7 +25,7 @@ _INLINE_BYTES = 1024
 class Graph:
     """Collects nodes, inputs, outputs and weights, then writes `path` and `path`.data.
 
-    A context manager: leaving it by an exception closes the data file and writes no graph.
+    A context manager: leaving it by an exception leaves no file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -45,6 +45,8 @@ class Graph:
         self._data.close()
         if kind is None:
             self._write()
+        else:
+            self._data_path.unlink(missing_ok=True)
 
     def input(self, name: str, dtype: int, shape: list[int | str]) -> str:
         """Declare a graph input. Every run-time size needs its own symbol (ONNX Runtime issue 21212)."""
