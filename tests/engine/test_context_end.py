@@ -28,7 +28,7 @@ def test_every_strategy_fills_the_context_equally(tiny: Loaded, sampling: Sampli
     assert plain.end.finish_reason == "context"
     assert plain.start.prompt_tokens + len(ids(plain)) == CONTEXT
     trees = [EngineConfig(eagle_topk=k, eagle_depth=d, draft_predict_length=n) for k, d, n in TREES]
-    others = [MTP, MTP.with_(draft_predict_length=64), COPY, COPY.with_(eagle_topk=16, draft_predict_length=64)]
+    others = [MTP, MTP.with_(draft_predict_length=16), COPY, COPY.with_(eagle_topk=16, draft_predict_length=64)]
     for config in (*trees, *others):
         turn = reply(model, config.with_(max_new_tokens=1000, exact=exact), sampling)
         assert ids(turn) == ids(plain), config
