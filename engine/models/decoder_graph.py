@@ -76,7 +76,7 @@ class DecoderWriter:
         rows = g.op("Gather", stream, "logits_index", axis=1)  # [1, R, hidden]
         rows = self._norm("model.norm.weight", rows, w("model.norm.weight"))
         lm_head = w("model.embed_tokens.weight" if d.tied_embeddings else "lm_head.weight")
-        logits = self._linear("lm_head", rows, [lm_head])
+        logits = self._linear("lm_head", rows, [lm_head], wide=True)
         g.op("Identity", logits, out="logits")
         g.output("logits", F32, [1, "R_out", d.vocab_size])
 
