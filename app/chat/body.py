@@ -83,6 +83,8 @@ class MarkdownBody(QWidget):
         tail = self._splitter.tail
         if not isinstance(self._tail, TextBlock) or len(tail) > REFRESH_UP_TO:
             return
+        if self._tail.textCursor().hasSelection():  # someone is about to copy
+            return
         found = blocks(tail, dict(self._env))
         if len(found) == 1 and found[0].kind == "text":
             self._tail.set_html(found[0].content)

@@ -17,6 +17,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 SCHEMES = ("http", "https", "mailto")
+ENDING = re.compile(r"\n[ \t]*\n(?![-*+>|]|\d+[.)])\S.*\n|\n(?:#|```|~~~)")  # a line that may begin a new block
+LONG, GROWTH = 1500, 1.2  # characters; part
 BLANK = re.compile(r"(?:[ \t]*\n)+")
 OPENER = re.compile(r"^ {0,3}(`{3,}(?=[^`]*$)|~{3,})\s*(.*?)\s*$")
 
@@ -49,7 +51,7 @@ class _AnyLink(MarkdownIt):
 
 
 def _engine() -> MarkdownIt:
-    md = _AnyLink("commonmark", {"html": False, "breaks": True, "maxNesting": 20})
+    md = _AnyLink("commonmark", {"html": False, "breaks": True, "maxNesting": 60})
     return md.enable(["table", "strikethrough"])
 
 
@@ -63,7 +65,12 @@ def blocks(source: str, env: dict[str, Any] | None = None) -> list[Block]:
     writer = _Writer(env)
     for token in _MARKDOWN.parse(source, env):
         writer.take(token)
-    return writer.done()
+    return writer.done() or _as_written(source)
+
+
+def _as_written(source: str) -> list[Block]:
+    """For what Markdown would not show at all, link definitions or nesting without end: the text itself."""
+    return [Block("text", f"<p>{escape(source.strip())}</p>")] if source.strip() else []
 
 
 class Splitter:
@@ -78,6 +85,7 @@ class Splitter:
     def __init__(self) -> None:
         self.tail = ""
         self._checked = 0  # characters of the tail's open code block that hold no closing line
+        self._parsed = 0  # characters of the tail when it was parsed last
 
     def feed(self, text: str) -> str:
         """Add text; return the source that is now finished ("" mostly)."""
@@ -86,12 +94,12 @@ class Splitter:
         while "\n" in text:
             blank = BLANK.match(self.tail)
             opener = OPENER.match(self.tail.partition("\n")[0])
-            cut = blank.end() if blank else self._code_end(opener) if opener else self._block_end()
+            cut = blank.end() if blank else self._code_end(opener) if opener else self._block_end(text)
             if not cut:
                 break
             finished += self.tail[:cut]
             text = self.tail = self.tail[cut:]
-            self._checked = 0
+            self._checked = self._parsed = 0
         return finished
 
     def code(self) -> tuple[str, str] | None:
@@ -116,11 +124,19 @@ class Splitter:
         self._checked = max(0, self.tail.rfind("\n", 0, len(self.tail) - 1))
         return 0
 
-    def _block_end(self) -> int:
-        """Where the last top-level block begins, when there is one before it; else 0."""
+    def _block_end(self, new: str) -> int:
+        """Where the last top-level block begins, when there is one before it; else 0.
+
+        A long list or table is parsed again only when a line arrives that may end it, or when it has grown by a part.
+        """
+        size = len(self.tail)
+        if size > LONG and size < self._parsed * GROWTH and not ENDING.search(self.tail, max(0, size - len(new) - 2)):
+            return 0
+        self._parsed = size
         whole = self.tail[: self.tail.rfind("\n") + 1]
         starts = [t.map[0] for t in _STRUCTURE.parse(whole) if t.level == 0 and t.nesting >= 0 and t.map]
-        return sum(len(line) + 1 for line in whole.split("\n")[: starts[-1]]) if len(starts) > 1 else 0
+        last = starts[-1] if starts else 0  # lines before the only block hold nothing that is shown, link definitions
+        return sum(len(line) + 1 for line in whole.split("\n")[:last])
 
 
 def _closing(fence: str) -> re.Pattern[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.chat.body import MarkdownBody
@@ -95,6 +95,7 @@ class MessageView(QFrame):
                 self._flush()
                 self.body.finish()
         self.set_message(message)
+        QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 
     def set_message(self, message: Message) -> None:
         """New facts about the same message (versions, numbers)."""

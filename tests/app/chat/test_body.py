@@ -73,6 +73,17 @@ def test_the_tail_shows_its_markdown_while_it_grows(qtbot) -> None:
     assert [b.toPlainText() for b in body.blocks()] == ["Some bold and more"]
 
 
+def test_a_selection_in_the_tail_is_left_alone(qtbot) -> None:
+    """Words being marked for copying must not jump away because Markdown is refreshed."""
+    body = MarkdownBody()
+    qtbot.addWidget(body)
+    body.append("Some **bold** words")
+    (tail,) = body.blocks()
+    tail.selectAll()
+    qtbot.wait(400)
+    assert tail.textCursor().selectedText() == "Some **bold** words"
+
+
 def test_unclosed_code_is_code_and_closes(qtbot) -> None:
     """An open fence grows in a code block; what follows it is text at once, before its line ends."""
     body = MarkdownBody()

@@ -82,6 +82,24 @@ def test_the_end_is_followed_only_when_it_was_in_view(view: ConversationView) ->
     assert at_end(view)
 
 
+def test_the_wheel_scrolls_the_conversation_over_text_and_code(view: ConversationView) -> None:
+    """Text and code inside messages do not swallow the wheel."""
+    view.set_messages(conversation(30, "Words.\n\n```py\nx = 1\n```\n\nMore words."))
+    settle()
+    for kind in ("TextBlock", "CodeView"):
+        shown = [t for w in view.flow.widgets() if w.isVisible() for t in w.texts() if type(t).__name__ == kind]
+        before = view.flow.verticalScrollBar().value()
+        target = shown[-1].viewport()
+        centre = QPointF(target.rect().center())
+        event = QWheelEvent(
+            centre, target.mapToGlobal(centre), QPoint(), QPoint(0, 120),
+            Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+        )  # fmt: skip
+        QApplication.sendEvent(target, event)
+        settle()
+        assert view.flow.verticalScrollBar().value() < before
+
+
 def test_scrolling_back_to_the_end_follows_again(view: ConversationView) -> None:
     """The wheel and the End key count like the pill."""
     view.set_messages(conversation(20))

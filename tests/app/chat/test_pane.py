@@ -228,12 +228,23 @@ def test_a_search_hit_in_another_branch_is_shown(pane: ChatPane, engine: Engine,
     assert pane.view.find_bar.count.text() == "1 of 1"
 
 
-def test_font_size_keys(pane: ChatPane) -> None:
-    """Ctrl +, Ctrl - and Ctrl 0; the conversation follows."""
+def test_font_size_keys(pane: ChatPane, engine: Engine) -> None:
+    """Ctrl +, Ctrl - and Ctrl 0; text, code and the field follow."""
     pane.activateWindow()
+    pane.send("q")
+    reply = engine.answer("Some words.\n\n```py\nx = 1\n```")
+    settle()
+    words, code = view_of(pane, reply).texts()
+    sizes = [w.font().pointSizeF() for w in (words, code, pane.composer.input)]
+    heights = [words.height(), code.height()]
     QTest.keyClick(pane.composer.input, Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
     QTest.keyClick(pane.composer.input, Qt.Key.Key_Equal, Qt.KeyboardModifier.ControlModifier)
     assert theme().font_size == FONT_SIZE_DEFAULT + 2
+    settle()
+    after = [w.font().pointSizeF() for w in (words, code, pane.composer.input)]
+    assert all(new > old + 1.5 for new, old in zip(after, sizes, strict=True))
+    assert words.height() > heights[0]
+    assert code.height() > heights[1]
     QTest.keyClick(pane.composer.input, Qt.Key.Key_Minus, Qt.KeyboardModifier.ControlModifier)
     assert theme().font_size == FONT_SIZE_DEFAULT + 1
     QTest.keyClick(pane.composer.input, Qt.Key.Key_0, Qt.KeyboardModifier.ControlModifier)
