@@ -142,10 +142,10 @@ class ChatSession:
 
 
 def _warned(events: Iterator[Event]) -> Iterator[Event]:
-    """Add a warning to the end when drafts were verified for many rounds and hardly one was ever accepted."""
+    """Add a warning to the end when a head drafted for many rounds and hardly one draft was ever accepted."""
     rounds = emitted = 0
     for event in events:
-        if isinstance(event, Round) and event.verified:
+        if isinstance(event, Round) and event.verified and event.settings.strategy != "lookahead":
             rounds, emitted = rounds + 1, emitted + len(event.emitted)
         if isinstance(event, TurnEnd) and rounds >= _MISMATCH_ROUNDS and emitted <= _MISMATCH_TAU * rounds:
             warning = f"In {rounds} rounds almost no drafted token was accepted: the draft does not match this model."
