@@ -18,24 +18,25 @@ from engine.session import ChatSession
 from engine.trace import PrefillProgress, Round, Turn, TurnEnd, TurnStart
 from tests.engine.conftest import Loaded
 from tests.tiny import Tiny, TinySource
-from tests.turns import PLAIN, TREE, ids, record, user
+from tests.turns import COPY, MTP, PLAIN, TREE, ids, record, user
 
 TALK = [*user("hello there"), {"role": "assistant", "content": "an apple"}, {"role": "user", "content": "foo bar"}]
 SHORT = TREE.with_(max_new_tokens=12)
 NEXT = TREE.with_(max_new_tokens=24)
+DRAFTERS = {"tree": TREE, "mtp": MTP, "lookahead": COPY}
 LONG_TEXT = "the quick brown fox and then the other " * 8
 
 
 @pytest.fixture
 def model(tiny: Loaded) -> Model:
     """An int8 model whose text changes with the last bit of attention: leftovers show."""
-    return tiny(Tiny(precision="int8", source=TinySource(ties=0.01, brittle=True)))
+    return tiny(Tiny(precision="int8", source=TinySource(ties=0.01, brittle=True), mtp="teacher"))
 
 
 def caches(model: Model) -> list[np.ndarray]:
-    """Committed rows of target and draft."""
-    assert model.draft is not None
-    return [c.data[:, :, : c.length].copy() for c in (model.target.cache, model.draft.cache)]
+    """Committed rows of the target and of both heads."""
+    assert model.heads.keys() == {"eagle", "mtp"}
+    return [c.data[:, :, : c.length].copy() for c in (model.target.cache, *(h.cache for h in model.heads.values()))]
 
 
 def after(session: ChatSession, config: EngineConfig = NEXT) -> tuple[tuple[int, ...], list[np.ndarray]]:
@@ -68,14 +69,18 @@ class Breaker:
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
-def test_a_pass_cancelled_anywhere(model: Model, monkeypatch: pytest.MonkeyPatch, late: bool) -> None:
+@pytest.mark.parametrize("drafter", DRAFTERS.values(), ids=DRAFTERS)
+def test_a_pass_cancelled_anywhere(
+    model: Model, monkeypatch: pytest.MonkeyPatch, late: bool, drafter: EngineConfig
+) -> None:
     """Stopped at the n-th pass, for every n: prefill, draft catch-up, each level, verify."""
-    fresh = after(ChatSession(model))
-    whole = ids(record(ChatSession(model, SHORT).generate(user("hello there"))))
+    short, following = drafter.with_(max_new_tokens=12), drafter.with_(max_new_tokens=24)
+    fresh = after(ChatSession(model), following)
+    whole = ids(record(ChatSession(model, short).generate(user("hello there"))))
     breaker = Breaker(monkeypatch)
     finished = False
     for n in range(1, 200):
-        session = ChatSession(model, SHORT)
+        session = ChatSession(model, short)
         breaker.left, breaker.late = n, late
         turn = record(session.generate(user("hello there")))
         finished, breaker.left = breaker.left > 0, -1
@@ -84,22 +89,24 @@ def test_a_pass_cancelled_anywhere(model: Model, monkeypatch: pytest.MonkeyPatch
         assert turn.end.finish_reason == "cancelled"
         assert ids(turn) == whole[: len(ids(turn))]
         assert turn.end.text == model.tokenizer.decode(ids(turn))
-        assert same(after(session), fresh), n
+        assert same(after(session, following), fresh), n
     assert finished
-    assert n > 20
+    assert n > (8 if drafter is COPY else 20)  # lookahead has no passes of its own
 
 
-def test_a_generator_dropped_anywhere(model: Model) -> None:
+@pytest.mark.parametrize("drafter", DRAFTERS.values(), ids=DRAFTERS)
+def test_a_generator_dropped_anywhere(model: Model, drafter: EngineConfig) -> None:
     """Closed at every event, phases included: the window may lose interest at any time."""
-    fresh = after(ChatSession(model))
+    short, following = drafter.with_(max_new_tokens=12), drafter.with_(max_new_tokens=24)
+    fresh = after(ChatSession(model), following)
     for count in range(1, 400):
-        session = ChatSession(model, SHORT)
+        session = ChatSession(model, short)
         session.stepping = True
         events = session.generate(user("hello there"))
         seen = [event for event, _ in zip(events, range(count), strict=False)]
         events.close()
         session.stepping = False
-        assert same(after(session), fresh), seen[-1]
+        assert same(after(session, following), fresh), seen[-1]
         if isinstance(seen[-1], TurnEnd):
             break
     assert isinstance(seen[-1], TurnEnd)
