@@ -75,7 +75,9 @@ def build_folder(
     write_decoder(out / "llm.onnx", dims, source.tensor, kind, scales=scales, progress=progress, cancel=cancel)
     for item in heads:
         progress(steps.Progress("Converting the draft head", 0, 1))
+        steps.check(cancel)
         item.write(out) if isinstance(item, ReadyHead) else convert_head(item, out, dims)
+    steps.check(cancel)
     config = FolderConfig(name, kind, "cpu", dims, engine or EngineConfig())
     write_config(out, config)
 
