@@ -11,15 +11,15 @@ from engine.session import ChatSession
 from engine.trace import Round, Turn
 from tests.engine.conftest import Loaded
 from tests.tiny import Tiny
-from tests.turns import ASK, PLAIN, TREE, ids, record, reply, user
+from tests.turns import ASK, COPY, MTP, PLAIN, TREE, ids, record, reply, user
 
 CHAIN = TREE.with_(eagle_topk=1)
-SWITCHES = [PLAIN, TREE, CHAIN, TREE.with_(exact=False), PLAIN.with_(plain_rows=1), TREE.with_(eagle_topk=8)]
+SWITCHES = [PLAIN, TREE, MTP, CHAIN, COPY, TREE.with_(exact=False), PLAIN.with_(plain_rows=1), TREE.with_(eagle_topk=8)]
 
 
 def test_settings_change_between_rounds(tiny: Loaded) -> None:
     """Strategy, tree and exactness may change at every round; the text stays, and each record says what it used."""
-    model = tiny(Tiny())
+    model = tiny(Tiny(mtp="teacher"))
     want = ids(reply(model, PLAIN))
     session = ChatSession(model, SWITCHES[0])
     turn = Turn()
