@@ -74,3 +74,4 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(_LATER[name]), name)
     globals()[name] = value
     return value
+from engine.training import TrainingRequest, export_data, train_head, training_folder

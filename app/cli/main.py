@@ -15,7 +15,7 @@ from types import ModuleType
 from app.cli.terminal import prepare_streams
 from app.engine_api import EngineLoader, real_engine
 
-COMMANDS = ("chat", "bench", "measure", "doctor", "setup", "replay", "test")
+COMMANDS = ("chat", "bench", "measure", "doctor", "setup", "train", "replay", "test")
 DESCRIPTION = """Eyrie: chat with a local language model through EAGLE-3 tree speculative decoding, and see it work.
 Without a command, the window opens. What is missing (the model, say) is fetched and made on first use."""
 EPILOG = """Each command explains itself: python main.py chat --help"""

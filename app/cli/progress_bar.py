@@ -33,6 +33,7 @@ class ProgressBar:
         self._step = ""
         self._began = self._said = 0.0
         self._lines = 0  # plain lines said about this step
+        self._first = 0  # how far this step was when it began here
         self._bar: _Bar | None = None
 
     def __enter__(self) -> Self:
@@ -46,14 +47,14 @@ class ProgressBar:
         now = self._clock()
         if progress.step != self._step:
             self.close()
-            self._step, self._began, self._lines = progress.step, now, 0
+            self._step, self._began, self._lines, self._first = progress.step, now, 0, progress.done
             return
         if now - self._began < PATIENCE:
             return
         if self._terminal:
             self._show_bar(progress)
         elif not self._lines or now - self._said >= LINE_EVERY:
-            self._say(progress.step + _share(progress))
+            self._say(progress.step + _share(progress) + self._left(progress, now))
             self._said = now
             self._lines += 1
 
@@ -62,16 +63,31 @@ class ProgressBar:
             self._bar = _Bar(
                 desc=progress.step,
                 total=progress.total or None,
+                initial=self._first,
                 unit=progress.unit or "it",
                 unit_scale=bool(progress.unit),
                 file=self._stream,
                 leave=False,
                 dynamic_ncols=True,
-                bar_format=None if progress.unit else "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}]",
+                bar_format=None if progress.unit else "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}]",
             )
             self._bar.start_t -= self._clock() - self._began
         self._bar.n = progress.done
         self._bar.refresh()
+
+    def say(self, text: str) -> None:
+        """A line of its own, above the bar if there is one."""
+        if self._bar is not None:
+            self._bar.clear()
+        self._say(text)
+        if self._bar is not None:
+            self._bar.refresh()
+
+    def _left(self, progress: Progress, now: float) -> str:
+        """How long a step of minutes will take from here, at the speed so far."""
+        made = progress.done - self._first
+        left = (progress.total - progress.done) * (now - self._began) / made if made > 0 else 0.0
+        return f", about {left / 60:.0f} min left" if left > 90 else ""
 
     def close(self, *, finished: bool = True) -> None:
         """The step is over: say how long it took, if anything was said about it."""

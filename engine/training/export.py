@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -35,8 +34,8 @@ def write_head(folder: Path, head: EagleCheckpoint, kind: str) -> None:
 def model_with_head(model: Path, out: Path, head: EagleCheckpoint, kind: str) -> None:
     """Make `out` a model folder: that of `model` with the head in int8. Other heads that `out` has stay.
 
-    Files of the target are linked where the disk allows it. `model` itself is never changed: setup keeps account of
-    its files. Raises `ConfigError` if `out` holds something else.
+    `model` itself is never changed: setup keeps account of its files. Raises `ConfigError` if `out` holds something
+    else.
     """
     if out.resolve() == model.resolve():
         raise ConfigError(f"{out} is the model folder itself: give another folder to write the model with its head to.")
@@ -57,12 +56,7 @@ def model_with_head(model: Path, out: Path, head: EagleCheckpoint, kind: str) ->
 
 
 def _place(source: Path, target: Path) -> None:
-    """Link a file, or copy it where it cannot be linked; an equal one stays."""
-    if target.exists():
-        if os.path.samefile(source, target):
-            return
-        target.unlink()
-    try:
-        target.hardlink_to(source)
-    except OSError:
-        shutil.copyfile(source, target)
+    """Copy a file unless an equal one is there. No links: ONNX's loader refuses data files with several names."""
+    there, wanted = target.stat() if target.exists() else None, source.stat()
+    if there is None or (there.st_size, there.st_mtime_ns) != (wanted.st_size, wanted.st_mtime_ns):
+        shutil.copy2(source, target)

@@ -89,6 +89,18 @@ def widened(head: EagleCheckpoint, width: int, seed: int = 0) -> EagleCheckpoint
     return replace(head, config=replace(head.config, intermediate_size=width), tensors=tensors)
 
 
+def with_vocabulary(head: EagleCheckpoint, d2t: NDArray[np.int32], weights: FolderWeights) -> EagleCheckpoint:
+    """The head with another draft vocabulary: rows of tokens that it knows stay, new ones are the target's."""
+    old, ids = np.arange(len(head.d2t)) + head.d2t, np.arange(len(d2t)) + d2t
+    rows = weights("lm_head")[ids]
+    place = np.full(weights.dims.vocab_size, -1)
+    place[old] = np.arange(len(old))
+    known = place[ids] >= 0
+    rows[known] = head.tensors["lm_head.weight"][place[ids[known]]]
+    config = replace(head.config, draft_vocab_size=len(d2t))
+    return replace(head, config=config, tensors={**head.tensors, "lm_head.weight": rows}, d2t=d2t)
+
+
 def _config(d: ModelDims, draft_vocab: int, taps: tuple[int, ...], positions: int | None) -> EagleHeadConfig:
     return EagleHeadConfig(
         hidden_size=d.hidden_size,

@@ -5,26 +5,33 @@ Knows the order of steps and what is on the disk; each step lives in its own fil
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from time import monotonic
 
+import numpy as np
 import torch
 
 from engine import progress as steps
 from engine.errors import ConfigError
 from engine.models.eagle_checkpoint import EagleCheckpoint
+from engine.tokenizer import Tokenizer
 from engine.training import draft_vocab, export, head_init, speed
 from engine.training.conversations import DataSet, load_data
 from engine.training.folder_weights import FolderWeights
 from engine.training.hidden_store import HiddenStore, store_bytes
 from engine.training.needs_torch import pick_device, pick_format
 from engine.training.plan import RunRecord, TrainingPlan
+from engine.training.prompts import read_prompts
 from engine.training.request import TrainingRequest
+from engine.training.specforge import write_conversations
+from engine.training.synthesize import Writer, WritingPlan, have_tokens, parts_of
 from engine.training.torch_target import TorchTarget
 from engine.training.trainer import Trainer, Update
 
@@ -59,12 +66,19 @@ class Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.known = RunRecord.read(self.folder / RECORD)
 
-    def train(self, data: DataSet, data_files: tuple[Path, ...]) -> Outcome:
+    def data(self) -> DataSet:
+        """All conversations to train on; writes what is missing. Raises `Cancelled`, `ConfigError`."""
+        request = self.request
+        files = list(request.data)
+        if request.wanted_tokens:
+            if have_tokens(request.text_folder) < request.wanted_tokens:
+                self._write_text()
+            files += parts_of(request.text_folder)
+        return load_data(files, self.weights.dims.vocab_size, request.max_length)
+
+    def train(self, data: DataSet) -> Outcome:
         """Train to the end of the plan. Raises `Cancelled` with the state saved, `ConfigError`, `CheckpointError`."""
-        plan = self._plan()
-        self._progress(steps.Progress("Loading the model", 0, 0))
-        weights = FolderWeights(self.request.model)
-        target = TorchTarget(weights, self.device, getattr(torch, plan.compute))
+        plan, target, weights = self.plan, self.target, self.weights
         store = self._store(data, target)
         head, start = self._start(weights, data)
         trainer = Trainer(plan, data, store, target, head)
@@ -77,7 +91,33 @@ class Run:
         if trainer.step == 0:
             self._score(trainer)
         self._loop(trainer)
-        return self._finish(trainer, head)
+        return self._finish(trainer)
+
+    @cached_property
+    def plan(self) -> TrainingPlan:
+        """The plan of the run that is continued, or a new one whose number of updates may still be open."""
+        return self._plan()
+
+    @cached_property
+    def weights(self) -> FolderWeights:
+        """The target's weights."""
+        self._progress(steps.Progress("Loading the model", 0, 0))
+        return FolderWeights(self.request.model)
+
+    @cached_property
+    def target(self) -> TorchTarget:
+        """The target."""
+        return TorchTarget(self.weights, self.device, getattr(torch, self.plan.compute))
+
+    def _write_text(self) -> None:
+        request = self.request
+        plan = WritingPlan(request.wanted_tokens, request.batch, seed=self.plan.seed)
+        prompts = read_prompts(request.prompts) if request.prompts else ()
+        tokenizer = Tokenizer.load(request.model)
+        writer = Writer(self.target, tokenizer, request.text_folder, plan, prompts)
+        self._say(f"The model writes text to learn from, into {request.text_folder}.")
+        tokens = writer.write(self._progress, self._cancel)
+        self._say(f"{tokens / 1e6:.2f} M tokens of text: {writer.kept} new conversations, {writer.dropped} dropped.")
 
     def _plan(self) -> TrainingPlan:
         if self.known is not None:
@@ -113,12 +153,16 @@ class Run:
 
     def _start(self, weights: FolderWeights, data: DataSet) -> tuple[EagleCheckpoint, str]:
         request = self.request
+        size = request.draft_vocab or draft_vocab.DEFAULT_SIZE
+        ids = draft_vocab.choose(data, weights.dims.vocab_size, size)
         if request.init is not None:
             head = head_init.from_head(request.init, weights.dims)
-            ids = draft_vocab.measured(_ids(head), data)
             start = f"{request.init.resolve()}"
+            if request.draft_vocab is not None:
+                head = head_init.with_vocabulary(head, ids.d2t, weights)
+                start += f", {size} tokens"
+            ids = draft_vocab.measured(np.arange(len(head.d2t)) + head.d2t, data)
         else:
-            ids = draft_vocab.choose(data, weights.dims.vocab_size, request.draft_vocab)
             streams = 1 if request.kind == "mtp" else 3
             head = head_init.from_target(weights, ids.d2t, streams=streams, positions=request.max_length)
             start = f"the target, {len(ids.ids)} tokens"
@@ -183,7 +227,6 @@ class Run:
 
     def _score(self, trainer: Trainer) -> None:
         """Score the head on held-out conversations; write it out if it is the best so far."""
-        self._progress(steps.Progress("Validating", 0, 0))
         score = trainer.evaluate()
         better = trainer.note(score)
         if better:
@@ -192,11 +235,11 @@ class Run:
         values = {"step": trainer.step, "tau": score.tau(), "accuracy": score.accuracy}
         self._append(values)
 
-    def _finish(self, trainer: Trainer, head: EagleCheckpoint) -> Outcome:
+    def _finish(self, trainer: Trainer) -> Outcome:
         why = "all updates are done" if trainer.step >= trainer.plan.steps else "scores no longer get better"
         self._say(f"Finished after {trainer.step} updates: {why}.")
         self._progress(steps.Progress("Writing the model", 0, 0))
-        best = head_init.from_head(self.folder / HEAD, FolderWeights(self.request.model).dims)
+        best = head_init.from_head(self.folder / HEAD, self.weights.dims)
         export.model_with_head(self.request.model, self.request.out_folder, best, self.request.kind)
         return Outcome(self.folder / HEAD, self.request.out_folder, trainer.best_tau, trainer.step)
 
@@ -225,21 +268,28 @@ def train_head(
     say: Say = lambda line: None,
     cancel: threading.Event | None = None,
 ) -> Outcome:
-    """Train a draft head on the data files of the request."""
+    """Train a draft head. Raises `Cancelled` with everything saved, and `EyrieError`s of other kinds."""
     run = Run(request, progress, say, cancel)
-    weights = FolderWeights(request.model)
-    data = load_data(request.data, weights.dims.vocab_size, request.max_length)
-    return run.train(data, request.data)
+    return run.train(run.data())
 
 
-def _ids(head: EagleCheckpoint):  # type: ignore[no-untyped-def]
-    return head.d2t.astype("int64") + range(len(head.d2t))
+def export_data(
+    request: TrainingRequest,
+    path: Path,
+    *,
+    progress: steps.ProgressCallback = steps.ignore,
+    say: Say = lambda line: None,
+    cancel: threading.Event | None = None,
+) -> int:
+    """Write the conversations as SpecForge takes them, writing the text first where it is missing; their number."""
+    return write_conversations(path, Run(request, progress, say, cancel).data(), Tokenizer.load(request.model))
 
 
 def _model_key(model: Path) -> str:
     """Changes when the target's weights change."""
-    stat = next(p for p in (model / "llm.onnx.data", model / "llm.onnx") if p.exists()).stat()
-    return f"{stat.st_size}"
+    path = model / "llm.onnx.data"
+    with (path if path.exists() else model / "llm.onnx").open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def _step_of(line: str) -> int:
