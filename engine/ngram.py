@@ -46,7 +46,8 @@ def followers(text: Tokens, context: Sequence[int], longest: int) -> list[Counts
     at = np.flatnonzero(text[:-1] == context[-1]) + 1  # where the following token stands
     for length in range(1, min(longest, len(context)) + 1):
         if length > 1:
-            at = at[at >= length]
+            while len(at) and at[0] < length:  # too near the beginning for a key of this length
+                at = at[1:]
             at = at[text[at - length] == context[-length]]
         if len(at) == 0:
             break
@@ -59,6 +60,8 @@ def followers(text: Tokens, context: Sequence[int], longest: int) -> list[Counts
 
 def merge(first: list[Counts], second: list[Counts]) -> list[Counts]:
     """Counts over two texts; what the first one holds was seen earlier."""
+    if not first or not second:
+        return first or second
     merged = [dict(counts) for counts in first] + [Counts() for _ in second[len(first) :]]
     for total, counts in zip(merged, second, strict=False):
         for token, count in counts.items():
