@@ -5,57 +5,61 @@ Knows scores and ids; nothing of where they come from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from engine.token_tree import Candidates, PrunedTree, prune
+
+_ROOM = 64  # nodes before the first reallocation
 
 
 class RaggedTree:
     """Children are added level by level, so ids count in level order, as everywhere. Node 0 is the root."""
 
     def __init__(self) -> None:
-        self._parent, self._depth, self._rank, self._token = [-1], [0], [0], [-1]
-        self._logprob, self._cum, self._active = [0.0], [0.0], [False]
+        columns: list[Any] = [np.zeros(_ROOM, kind) for kind in (*[np.int64] * 4, *[np.float64] * 2, *[np.bool_] * 2)]
+        self._pool = Candidates(*columns)
+        self._pool.parent[0] = self._pool.token[0] = -1
+        self._size = 1
 
-    def add(self, parent: int, children: Iterable[tuple[int, float]]) -> None:
+    def add(self, parent: int, children: Sequence[tuple[int, float]]) -> None:
         """Expand node `parent` by (token, log-probability given the parent), likeliest first."""
-        self._active[parent] = True
-        for rank, (token, logprob) in enumerate(children):
-            self._parent.append(parent)
-            self._depth.append(self._depth[parent] + 1)
-            self._rank.append(rank)
-            self._token.append(token)
-            self._logprob.append(logprob)
-            self._cum.append(self._cum[parent] + logprob)
-            self._active.append(False)
+        start, end = self._size, self._size + len(children)
+        while end > len(self._pool.parent):
+            columns: list[Any] = [np.concatenate((column, np.zeros_like(column))) for column in self._pool]
+            self._pool = Candidates(*columns)
+        pool, new = self._pool, slice(start, end)
+        pool.active[parent] = True
+        pool.parent[new] = parent
+        pool.depth[new] = pool.depth[parent] + 1
+        pool.rank[new] = range(len(children))
+        pool.token[new] = [token for token, _ in children]
+        pool.logprob[new] = [logprob for _, logprob in children]
+        pool.cum_logprob[new] = pool.logprob[new] + pool.cum_logprob[parent]
+        self._size = end
 
     def likeliest(self, count: int, depth: int) -> list[int]:
         """Those of the `count` likeliest nodes of the tree that lie at `depth`, likeliest first."""
-        best = sorted(range(1, len(self._cum)), key=lambda i: -self._cum[i])[:count]
-        return [i for i in best if self._depth[i] == depth]
+        best = (-self._pool.cum_logprob[1 : self._size]).argsort(kind="stable")[:count] + 1
+        found: list[int] = best[self._pool.depth[best] == depth].tolist()
+        return found
 
     def path(self, node: int) -> list[int]:
         """Tokens from the root's child down to `node`; none for the root."""
         tokens: list[int] = []
         while node:
-            tokens.append(self._token[node])
-            node = self._parent[node]
+            tokens.append(int(self._pool.token[node]))
+            node = int(self._pool.parent[node])
         return tokens[::-1]
 
     @property
     def candidates(self) -> Candidates:
-        """The columns so far, copied."""
-        parent, depth, rank, token = (
-            np.array(column, np.int64) for column in (self._parent, self._depth, self._rank, self._token)
-        )
-        logprob, cum = (np.array(column, np.float64) for column in (self._logprob, self._cum))
-        active = np.array(self._active, np.bool_)
-        return Candidates(parent, depth, rank, token, logprob, cum, active, np.zeros_like(active))
+        """The columns so far. Views: they change with the next call."""
+        columns: list[Any] = [column[: self._size] for column in self._pool]
+        return Candidates(*columns)
 
-    def finalize(self, sample_token: int, max_draft_tokens: int) -> tuple[Candidates, PrunedTree]:
-        """All candidates, and the `max_draft_tokens` likeliest of them under the root; see `TokenTree.finalize`."""
-        pool = self.candidates
-        rows = prune(pool, sample_token, max_draft_tokens)
-        return pool, rows
+    def finalize(self, sample_token: int, max_draft_tokens: int) -> PrunedTree:
+        """The `max_draft_tokens` likeliest nodes under the root `sample_token`; see `TokenTree.finalize`."""
+        return prune(self.candidates, sample_token, max_draft_tokens)

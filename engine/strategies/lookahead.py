@@ -89,7 +89,8 @@ class Lookahead:
             for node, found in growing:
                 tree.add(node, _children(found, config.eagle_topk))
             yield tree.candidates
-        return Proposal(*tree.finalize(root, nodes))
+        rows = tree.finalize(root, nodes)
+        return Proposal(tree.candidates, rows)
 
     def _is_sure(self, first: Continuation, root: int, config: EngineConfig) -> bool:
         """Whether to draft at all. As in MNN, `fcfs` never asks, and nothing asks again after the first token."""

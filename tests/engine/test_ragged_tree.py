@@ -27,8 +27,8 @@ def test_it_equals_token_tree_where_all_have_as_many_children() -> None:
         new = range(len(full.candidates.parent) - ids.size, len(full.candidates.parent))
         frontier = sorted(new, key=lambda i: -full.candidates.cum_logprob[i])[:2]
     rows = full.finalize(7, 5)
-    pool, pruned = ragged.finalize(7, 5)
-    for found, wanted in zip(pool, full.candidates, strict=True):
+    pruned = ragged.finalize(7, 5)
+    for found, wanted in zip(ragged.candidates, full.candidates, strict=True):
         np.testing.assert_allclose(found, wanted)
     for name in ("draft_tokens", "position_ids", "attention_mask", "nodes", "parents"):
         np.testing.assert_array_equal(getattr(pruned, name), getattr(rows, name))
@@ -44,13 +44,23 @@ def test_nodes_without_children_end_there() -> None:
     assert tree.likeliest(3, 1) == [1, 2]
     assert tree.likeliest(2, 1) == [1]
     assert tree.likeliest(2, 2) == [3]
-    pool, rows = tree.finalize(9, 2)
+    rows, pool = tree.finalize(9, 2), tree.candidates
     assert rows.draft_tokens.tolist() == [9, 10, 12]
     assert rows.nodes.tolist() == [0, 1, 3]
     assert rows.parents.tolist() == [-1, 0, 1]
     assert pool.rank.tolist() == [0, 0, 1, 0]
     assert pool.active.tolist() == [True, True, False, False]
     assert pool.kept.tolist() == [True, True, False, True]
+
+
+def test_it_grows_beyond_its_first_room() -> None:
+    """What was added before a reallocation stays."""
+    tree = RaggedTree()
+    for node in range(100):
+        tree.add(node, [(node, -0.5), (1000 + node, -9.0)] if node == 0 else [(node, -0.5)])
+    assert len(tree.candidates.parent) == 102
+    assert tree.path(100)[:2] == [1000, 2]
+    assert tree.candidates.cum_logprob[0] == 0
 
 
 def test_a_root_alone_cannot_be_verified() -> None:
