@@ -18,7 +18,7 @@ from engine import ConfigError, EyrieError, Model, Quality, draft_times, quality
 SUMMARY = "measure pass times, loss and agreement with 32 bits for each precision"
 EXAMPLES = """examples:
   python main.py measure                                  pass times of the default precision
-  python main.py measure --precisions float32,int8,int8-rowwise --tokens 10000 --text conversations.npz
+  python main.py measure --precisions float32,int8-mixed,int8,int8-rowwise --tokens 10000 --text conversations.npz
 
 Times are medians over passes taken in turn; read them as ratios. The text is a UTF-8 file, or an .npz file with token
 ids `ids` and offsets `off`. Loss is the mean negative log-likelihood of the next token, in nats; agreement is the

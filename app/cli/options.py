@@ -39,7 +39,8 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--precision",
         metavar="NAME",
-        help="int8, int8-rowwise or float32; another precision than the one on disk is converted once (default: int8)",
+        help="int8-mixed, int8, int8-rowwise or float32; a precision that is not on disk is converted once "
+        "(default: int8-mixed)",
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine.errors import ConfigError
 
 DEFAULT_MODEL = "SmolLM2-135M-Instruct"
-DEFAULT_PRECISION = "int8"
+DEFAULT_PRECISION = "int8-mixed"
 
 
 @dataclass(frozen=True, slots=True)

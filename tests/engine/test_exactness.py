@@ -18,7 +18,7 @@ from tests.engine.conftest import Loaded
 from tests.tiny import Tiny, TinySource
 from tests.turns import COPY, GREEDY, MTP, PLAIN, TREE, WARM, ids, reply
 
-PRECISIONS = ("float32", "int8", "int8-rowwise")
+PRECISIONS = ("float32", "int8", "int8-rowwise", "int8-mixed")
 BRITTLE = TinySource(ties=0.01, brittle=True)
 TREES = [(1, 3, 3), (1, 8, 16), (2, 1, 2), (2, 4, 10), (4, 3, 8), (4, 5, 24), (8, 2, 6), (8, 3, 64)]
 OTHERS = [

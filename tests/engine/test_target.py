@@ -15,7 +15,7 @@ from engine.target import MASKED, TargetModel, tree_mask
 from tests.engine.conftest import Loaded
 from tests.tiny import DIMS, VOCAB, Tiny, TinySource
 
-PRECISIONS = ("float32", "int8", "int8-rowwise")
+PRECISIONS = ("float32", "int8", "int8-rowwise", "int8-mixed")
 BRITTLE = TinySource(ties=0.01, brittle=True)
 TOKENS = np.random.default_rng(5).integers(3, VOCAB, 200)
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -92,7 +92,7 @@ def test_a_broken_head_is_found_first(tmp_path: Path) -> None:
     assert list((tmp_path / "m").iterdir()) == []
 
 
-@pytest.mark.parametrize("precision", ["int8", "int8-rowwise"])
+@pytest.mark.parametrize("precision", ["int8", "int8-rowwise", "int8-mixed"])
 def test_it_can_be_stopped_at_every_step(tmp_path: Path, precision: str) -> None:
     """Cancelled at the n-th report of progress, for every n: never a config.json, which would mean a whole folder."""
     head = public_head(tmp_path / "h")

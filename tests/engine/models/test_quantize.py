@@ -137,5 +137,5 @@ def test_one_quantization_serves_all_readers(tmp_path: Path) -> None:
 def test_an_unknown_precision_lists_the_known() -> None:
     """The setup command takes the name from the user."""
     assert [check_precision(name) for name in PRECISIONS] == list(PRECISIONS)
-    with pytest.raises(ConfigError, match=r"'int4': use one of int8, int8-rowwise, float32"):
+    with pytest.raises(ConfigError, match=r"'int4': use one of int8-mixed, int8, int8-rowwise, float32"):
         check_precision("int4")

@@ -100,7 +100,7 @@ def _give_head(tmp_path: Path, data: bytes) -> Path:
 def test_a_catalog_model_is_fetched_and_converted_once(builder: Builder, catalog: list[str], root: Path) -> None:
     """The second start must find everything there."""
     folder = ensure_model("Tiny")
-    assert folder == root / "models" / "Tiny-int8-v1"
+    assert folder == root / "models" / "Tiny-int8-mixed-v1"
     assert ensure_model("Tiny") == folder
     assert catalog == ["Tiny"]
     assert len(builder.calls) == 1
@@ -113,7 +113,7 @@ def test_the_card_says_where_everything_came_from(builder: Builder, catalog: lis
     """Licences and hashes must be found in the folder itself, wherever it is copied."""
     _give_head(tmp_path, b"head one")
     card = json.loads((ensure_model("Tiny") / "model_card.json").read_text())
-    assert (card["name"], card["licence"], card["precision"]) == ("Tiny", "Apache-2.0", "int8")
+    assert (card["name"], card["licence"], card["precision"]) == ("Tiny", "Apache-2.0", "int8-mixed")
     assert card["converter_version"] == setup.CONVERTER_VERSION
     assert card["source"]["package"] == "tiny-model"
     assert len(card["source"]["wheel_sha256"]) == len(card["draft_head"]["sha256"]) == 64
@@ -130,7 +130,7 @@ def test_the_conversion_is_asked_for_the_right_thing(builder: Builder, catalog: 
     ensure_model("Tiny")
     ensure_model("Tiny", precision="float32")
     assert [(c["name"], c["precision"], c["head"]) for c in builder.calls] == [
-        ("Tiny", "int8", head),
+        ("Tiny", "int8-mixed", head),
         ("Tiny", "float32", head),
     ]
     assert len(installed_models()) == 2
@@ -178,7 +178,7 @@ def test_a_newer_converter_makes_the_folder_again(
     monkeypatch.setattr(setup, "CONVERTER_VERSION", setup.CONVERTER_VERSION + 1)
     assert installed_models() == []
     new = ensure_model("Tiny")
-    assert new.name == "Tiny-int8-v2"
+    assert new.name == "Tiny-int8-mixed-v2"
     assert not old.exists()
     assert kept.exists()
     assert installed_models() == [new]
