@@ -45,7 +45,7 @@ class DraftHead:
     ) -> None:
         layer, fc, d2t = head_files(kind)
         self._embed = embed
-        self._fc = Runner(folder / fc, threads)
+        self._fc = Runner(folder / fc, 1)  # too small for a second thread to be worth waking
         self._layer = Runner(folder / layer, threads)
         self.hidden_size = _width(self._layer, "hidden_states")
         self.streams = _streams(self._fc, dims, kind)

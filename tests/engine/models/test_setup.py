@@ -100,7 +100,7 @@ def _give_head(tmp_path: Path, data: bytes) -> Path:
 def test_a_catalog_model_is_fetched_and_converted_once(builder: Builder, catalog: list[str], root: Path) -> None:
     """The second start must find everything there."""
     folder = ensure_model("Tiny")
-    assert folder == root / "models" / "Tiny-int8-mixed-v1"
+    assert folder == root / "models" / f"Tiny-int8-mixed-v{setup.CONVERTER_VERSION}"
     assert ensure_model("Tiny") == folder
     assert catalog == ["Tiny"]
     assert len(builder.calls) == 1
@@ -178,7 +178,7 @@ def test_a_newer_converter_makes_the_folder_again(
     monkeypatch.setattr(setup, "CONVERTER_VERSION", setup.CONVERTER_VERSION + 1)
     assert installed_models() == []
     new = ensure_model("Tiny")
-    assert new.name == "Tiny-int8-mixed-v2"
+    assert new.name == f"Tiny-int8-mixed-v{setup.CONVERTER_VERSION}"
     assert not old.exists()
     assert kept.exists()
     assert installed_models() == [new]
