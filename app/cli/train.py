@@ -144,7 +144,7 @@ def make_request(args: argparse.Namespace, model: Path) -> TrainingRequest:
         batch=args.batch,
         init=args.init,
         out=args.out,
-        hours=None if "steps" in plan else args.hours or DEFAULT_HOURS,
+        hours=DEFAULT_HOURS if args.hours is None and "steps" not in plan else args.hours,
         plan=plan,
         draft_vocab=args.draft_vocab,
         mlp_width=args.mlp_width,

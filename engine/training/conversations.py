@@ -118,11 +118,11 @@ def load_data(paths: Sequence[Path], vocab: int, max_length: int) -> DataSet:
 def read_file(path: Path) -> DataSet:
     """One file. Raises `ConfigError` where it is missing, damaged or contradicts itself."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             ids, off, spans, last = (np.asarray(stored[name]) for name in _ARRAYS)
     except FileNotFoundError:
         raise ConfigError(f"{path} does not exist: give a data file (.npz) or leave it out.") from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error):
         raise ConfigError(f"{path} is no data file of conversations (ids, off, spans, last) or is damaged.") from None
     fault = _fault(ids, off, spans, last)
     if fault:

@@ -9,20 +9,18 @@ from pathlib import Path
 from engine.errors import ConfigError
 from engine.models.eagle_checkpoint import EagleCheckpoint
 from engine.models.eagle_export import write_eagle_checkpoint
-from engine.models.folder import CONFIG, HeadKind, read_config, write_config
-from engine.models.head_files import convert_head
+from engine.models.folder import CONFIG, read_config, write_config
+from engine.models.head_files import convert_head, written_files
 from engine.models.model_card import CARD_FILE
 from engine.models.mtp_checkpoint import write_mtp_checkpoint
 
-PREFIX: dict[str, HeadKind] = {"eagle3": "eagle", "mtp": "mtp"}
 
-
-def write_head(folder: Path, head: EagleCheckpoint, kind: str) -> None:
+def write_head(folder: Path, head: EagleCheckpoint) -> None:
     """Write the checkpoint so that `folder` holds either the old head or the new one, and never half of one."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        write = write_mtp_checkpoint if kind == "mtp" else write_eagle_checkpoint
+        write = write_mtp_checkpoint if head.kind == "mtp" else write_eagle_checkpoint
         write(scratch / "new", head)
         if folder.exists():
             folder.rename(scratch / "old")
@@ -31,7 +29,7 @@ def write_head(folder: Path, head: EagleCheckpoint, kind: str) -> None:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def model_with_head(model: Path, out: Path, head: EagleCheckpoint, kind: str) -> None:
+def model_with_head(model: Path, out: Path, head: EagleCheckpoint) -> None:
     """Make `out` a model folder: that of `model` with the head in int8. Other heads that `out` has stay.
 
     `model` itself is never changed: setup keeps account of its files. Raises `ConfigError` if `out` holds something
@@ -44,14 +42,13 @@ def model_with_head(model: Path, out: Path, head: EagleCheckpoint, kind: str) ->
     dims = read_config(model).dims
     out.mkdir(parents=True, exist_ok=True)
     for path in sorted(p for p in model.iterdir() if p.is_file()):
-        own = path.name.startswith((f"{PREFIX[kind]}.", f"{PREFIX[kind]}_")) or path.name in (CARD_FILE, CONFIG)
-        if not own:
+        if path.name not in (*written_files(head.kind), CARD_FILE, CONFIG):
             _place(path, out / path.name)
     with tempfile.TemporaryDirectory(prefix=".head-", dir=out) as name:
         made = Path(name)
         convert_head(head, made, dims)
         for path in made.iterdir():
-            path.replace(out / path.name.replace("eagle", PREFIX[kind], 1))
+            path.replace(out / path.name)
     write_config(out, read_config(model))
 
 

@@ -230,7 +230,7 @@ class Run:
         score = trainer.evaluate()
         better = trainer.note(score)
         if better:
-            export.write_head(self.folder / HEAD, trainer.checkpoint(), self.request.kind)
+            export.write_head(self.folder / HEAD, trainer.checkpoint())
         self._say(f"Update {trainer.step}: {score}{' (best)' if better else ''}")
         values = {"step": trainer.step, "tau": score.tau(), "accuracy": score.accuracy}
         self._append(values)
@@ -240,7 +240,7 @@ class Run:
         self._say(f"Finished after {trainer.step} updates: {why}.")
         self._progress(steps.Progress("Writing the model", 0, 0))
         best = head_init.from_head(self.folder / HEAD, self.weights.dims)
-        export.model_with_head(self.request.model, self.request.out_folder, best, self.request.kind)
+        export.model_with_head(self.request.model, self.request.out_folder, best)
         return Outcome(self.folder / HEAD, self.request.out_folder, trainer.best_tau, trainer.step)
 
     def _log_update(self, update: Update) -> None:

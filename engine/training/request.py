@@ -11,9 +11,9 @@ from engine.errors import ConfigError
 from engine.models.cache import cache_folder
 
 DEFAULT_TOKENS = 1_000_000
-HOURS = Range(0.002, 1000, "Time for training, in hours.")
+HOURS = Range(0.0001, 1000, "Time for training, in hours.")
 LONGEST = Range(16, 32768, "Tokens of a conversation that are used.")
-CHECKPOINT_MINUTES = Range(0.01, 600, "Minutes between two saved states.")
+CHECKPOINT_MINUTES = Range(0.001, 600, "Minutes between two saved states.")
 MLP_WIDTH = Range(8, 65536, "Units of the head's MLP.")
 DRAFT_VOCAB = Range(16, 1_000_000, "Tokens that the head knows.")
 

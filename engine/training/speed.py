@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from engine.training import batches
-from engine.training.hidden_store import HiddenStore
-from engine.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from engine.training.hidden_store import HiddenStore
+    from engine.training.trainer import Trainer
 
 _OVERHEAD = 0.93  # of the time goes into updates; scores and checkpoints take the rest
 FEWEST = 20
