@@ -357,6 +357,7 @@ class MainWindow(QMainWindow):
             p.pane.set_context_count(turn.start.prompt_tokens + self.turns.emitted, turn.start.context_length)
 
     def _turn_ended(self, _turn: Turn) -> None:
+        self.panels.plots.flush()
         self.panels.chats.set_running(0)
         self.panels.status.refresh()
 

@@ -56,6 +56,7 @@ class StatusLine(QWidget):
         self._plain_reason = "not measured yet"
         self._turn: Turn | None = None
         self._mine = False
+        self._rounds, self._emitted, self._ms = 0, 0, 0.0  # of `_turn`, as far as it was read
         self.show_turn(None)
 
     def set_state(self, text: str) -> None:
@@ -82,6 +83,8 @@ class StatusLine(QWidget):
 
     def show_turn(self, turn: Turn | None, mine: bool = False) -> None:
         """Show the numbers of a turn; `mine`: it ran here and now, so the calibration applies to it."""
+        if turn is not self._turn:
+            self._rounds, self._emitted, self._ms = 0, 0, 0.0
         self._turn, self._mine = turn, mine
         self.refresh()
 
@@ -93,18 +96,27 @@ class StatusLine(QWidget):
             label.setVisible(has)
         if turn is None or turn.start is None:
             return
-        start, stats = turn.start, turn.stats()
+        start = turn.start
+        self._read(turn)
+        speed = 1000 * self._emitted / self._ms if self._ms > 0 else math.nan
         words = STRATEGY_WORDS.get(start.strategy, start.strategy)
         self.strategy.setText(f"plain: {start.reason}" if start.reason else words)
         self.strategy.setToolTip(start.reason or f"This turn ran with {words}.")
         color = theme().color("warning" if start.reason else "text").name()
         self.strategy.setStyleSheet(f"color: {color};")
-        self.speed.setText(f"{stats.tokens_per_second:.1f} tokens/s" if stats.rounds else "– tokens/s")
-        self.tau.setText(f"τ {stats.tau:.2f}" if stats.rounds else "τ –")
-        self._show_gain(stats.tokens_per_second)
-        used = start.prompt_tokens + len(turn.tokens)
+        self.speed.setText("– tokens/s" if math.isnan(speed) else f"{speed:.1f} tokens/s")
+        self.tau.setText(f"τ {self._emitted / self._rounds:.2f}" if self._rounds else "τ –")
+        self._show_gain(speed)
+        first = turn.prefill is not None and turn.prefill.first.id >= 0
+        used = start.prompt_tokens + self._emitted + first
         self.context.setText(f"context {used} / {start.context_length}")
         self.context.setToolTip("Tokens of the prompt and this reply, of what the model can hold.")
+
+    def _read(self, turn: Turn) -> None:
+        for shown in turn.rounds[self._rounds :]:
+            self._emitted += len(shown.emitted)
+            self._ms += shown.timings.total
+        self._rounds = len(turn.rounds)
 
     def _show_gain(self, speed: float) -> None:
         if not self._mine:

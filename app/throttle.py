@@ -13,8 +13,9 @@ class Throttle(QObject):
     def __init__(self, call: Callable[[], object], interval_ms: int, parent: QObject) -> None:
         super().__init__(parent)
         self._call = call
+        self._interval = interval_ms
         self._wanted = False
-        self._timer = QTimer(self, interval=interval_ms, singleShot=True)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._expired)
 
     def __call__(self) -> None:
@@ -23,6 +24,10 @@ class Throttle(QObject):
             self._wanted = True
         else:
             self._run()
+
+    def set_interval(self, interval_ms: int) -> None:
+        """Another limit, from the next run on."""
+        self._interval = interval_ms
 
     def flush(self) -> None:
         """Run now if a run is waiting."""
@@ -40,5 +45,5 @@ class Throttle(QObject):
 
     def _run(self) -> None:
         self._wanted = False
-        self._timer.start()
+        self._timer.start(self._interval)
         self._call()

@@ -11,8 +11,11 @@ from app.engine_link import EngineLink
 from app.engine_settings import EngineSettings
 from app.selection import Selection
 from app.store import Store
+from app.throttle import Throttle
 from app.turn_recorder import TurnRecorder
 from engine import Event, Phase, Prefill, PrefillProgress, Round, Turn, TurnEnd, TurnStart
+
+ANNOUNCE_MS = 100  # between two updates of tree, timeline, plots and numbers; the text follows every tick
 
 
 class TurnController(QObject):
@@ -20,7 +23,7 @@ class TurnController(QObject):
 
     Signals:
         started(Turn): a turn began; it grows while it runs.
-        grown(): records were added to it, at most once per tick.
+        grown(): records were added to it, at most ten times a second.
         ended(Turn): it is complete, or failed.
         waiting(object): a stepped engine waits at this `Phase`; None: it goes on.
         failed(str, str): sentence, traceback or "".
@@ -47,6 +50,8 @@ class TurnController(QObject):
         self._link, self._store, self._pane = link, store, pane
         self._selection, self._settings = selection, settings
         self._job = 0
+        self._phase: Phase | None = None  # at which a stepped engine waits
+        self._announce = Throttle(self._tell, ANNOUNCE_MS, self)
         self.request: Request | None = None
         self.last_request: Request | None = None
         self.turn: Turn | None = None
@@ -104,12 +109,18 @@ class TurnController(QObject):
             self._pane.set_state("Reading the prompt…")
         else:
             self._pane.set_state("")
+        self._phase = last if isinstance(last, Phase) else None
+        self._announce()
+        if isinstance(last, TurnEnd):
+            self._announce.flush()
+            self._end(last)
+
+    def _tell(self) -> None:
+        """Bring the views up to date: drawing a tree, a timeline and plots is dearer than adding words."""
         if self._selection.turn is self.turn:
             self._selection.refresh()
-            self.waiting.emit(last if isinstance(last, Phase) else None)
+            self.waiting.emit(self._phase)
         self.grown.emit()
-        if isinstance(last, TurnEnd):
-            self._end(last)
 
     def _end(self, end: TurnEnd) -> None:
         assert self.request is not None
@@ -124,6 +135,7 @@ class TurnController(QObject):
     def _failed(self, job: int, sentence: str, detail: str, cancelled: bool) -> None:
         if job != self._job or self.request is None or self.turn is None:
             return
+        self._announce.flush()
         stats = message_stats(self.turn) | {"error": "" if cancelled else sentence}
         self._pane.finished(self.request.message, "cancelled" if cancelled else "error", stats)
         self._close()
@@ -131,7 +143,8 @@ class TurnController(QObject):
             self.failed.emit(sentence, detail)
 
     def _close(self) -> None:
-        turn, self.request = self.turn, None
+        self._announce.cancel()
+        turn, self.request, self._phase = self.turn, None, None
         self.waiting.emit(None)
         self.ended.emit(turn)
 

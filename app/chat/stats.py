@@ -20,15 +20,16 @@ ENDS = {
 
 def message_stats(turn: Turn) -> dict[str, Any]:
     """What `Store.messages.finish` keeps: JSON-able, nan where there is nothing to divide."""
-    stats = turn.stats()
-    start, end = turn.start, turn.end
+    start, end, rounds = turn.start, turn.end, turn.rounds
+    emitted = sum(len(r.emitted) for r in rounds)
+    ms = sum(r.timings.total for r in rounds)  # not `turn.stats()`: that walks over every node, in the main thread
     return {
         "tokens": len(turn.tokens),
-        "rounds": stats.rounds,
-        "drafted": stats.drafted,
-        "accepted": stats.accepted,
-        "tau": stats.tau,
-        "tokens_per_second": stats.tokens_per_second,
+        "rounds": len(rounds),
+        "drafted": sum(r.drafted for r in rounds),
+        "accepted": sum(r.accepted_emitted for r in rounds),
+        "tau": emitted / len(rounds) if rounds else math.nan,
+        "tokens_per_second": 1000 * emitted / ms if ms > 0 else math.nan,
         "strategy": start.strategy if start else "",
         "reason": start.reason if start else "",
         "model": start.model if start else "",

@@ -24,6 +24,14 @@ EMPTY = "No rounds yet. Send a message, or open a recorded run."
 Row = Sequence[Any]
 
 
+def nice(top: float) -> float:
+    """The next of 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten, so that a scale stays for a while."""
+    if not top > 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(top))
+    return next(step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= top * 0.999)
+
+
 class Chart(QWidget):
     """A titled plot. Subclasses draw in `draw` and tell their numbers in `headers`, `rows` and `value_at`."""
 
@@ -45,6 +53,9 @@ class Chart(QWidget):
         self.view.setMouseEnabled(x=True, y=False)
         self.view.setDefaultPadding(0)
         self._moved = False
+        self._ranges: tuple[float, float, float, bool] | None = None
+        for side in ("bottom", "left"):
+            self.item.getAxis(side).enableAutoSIPrefix(False)
         self.view.sigRangeChangedManually.connect(self._user_moved)
         self.plot.scene().sigMouseMoved.connect(self._mouse_moved)
         self.plot.scene().sigMouseClicked.connect(self._mouse_clicked)
@@ -129,11 +140,15 @@ class Chart(QWidget):
         self.draw()
 
     def set_ranges(self, x: tuple[float, float], top: float) -> None:
-        """Show x from … to … and y from 0; x stays where the user moved it."""
+        """Show x from … to … and y from 0; x stays where the user moved it. Laying out axes is dear: only on change."""
+        ranges = (*x, nice(top), self._moved)
+        if ranges == self._ranges:
+            return
+        self._ranges, top = ranges, ranges[2]
         self.view.setLimits(xMin=x[0], xMax=x[1], yMin=0)
         if not self._moved:
             self.view.setXRange(*x, padding=0)
-        self.view.setYRange(0, top if top > 0 else 1, padding=0.06)
+        self.view.setYRange(0, top, padding=0)
 
     def restyle(self) -> None:
         """Follow the theme; pyqtgraph does not by itself."""
@@ -229,7 +244,7 @@ class RoundChart(Chart):
     def __init__(self, series: RoundSeries, selection: Selection, parent: QWidget | None = None) -> None:
         self.selection = selection
         super().__init__(series, parent)
-        selection.round_changed.connect(self._mark)
+        selection.round_changed.connect(self._moved_on)
         selection.hover_changed.connect(self._mark)
 
     def _build(self) -> None:
@@ -272,8 +287,13 @@ class RoundChart(Chart):
         self.selection.hover(-1 if x is None else self.index_at(x))
 
     def x_range(self) -> tuple[float, float]:
-        """All rounds, at least a few so that the first ones are not bars as wide as the chart."""
-        return 0.5, max(self.series.count, 16) + 0.5
+        """All rounds, in strides, and at least a few so that the first ones are not bars as wide as the chart."""
+        stride = max(16, 2 ** (self.series.count.bit_length() - 3)) if self._growing() else 1
+        return 0.5, max(-(-self.series.count // stride) * stride, 16) + 0.5
+
+    def _growing(self) -> bool:
+        turn = self.selection.turn
+        return turn is not None and turn.end is None
 
     def edges(self) -> NDArray[np.float64]:
         """Limits of the steps, [n + 1]."""
@@ -282,6 +302,10 @@ class RoundChart(Chart):
     def centers(self) -> NDArray[np.float64]:
         """Middle of each round, [n]."""
         return np.arange(self.series.count) + 1.0
+
+    def _moved_on(self) -> None:
+        if not (self.selection.live and self._growing()):  # while it grows, the next redraw moves the mark as well
+            self._mark()
 
     def _mark(self, *_: object) -> None:
         for mark, index in ((self.current, self.selection.round_index), (self.hover_mark, self.selection.hovered[0])):

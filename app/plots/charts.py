@@ -7,11 +7,20 @@ from collections.abc import Iterable
 
 import numpy as np
 import pyqtgraph as pg
+from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 
 from app.plots.chart import Chart, RoundChart, Row
 from app.plots.series import TIME_PARTS, WINDOW
 from app.theme import theme
+
+
+def most(values: NDArray[np.float64]) -> float:
+    """Top of the scale: a single odd round must not flatten the rest, so the highest 2 % may be cut."""
+    if not len(values):
+        return 1.0
+    index = min(len(values) - 1, int(0.98 * len(values)))
+    return 1.15 * float(np.partition(values, index)[index])
 
 
 class AcceptanceChart(RoundChart):
@@ -110,7 +119,7 @@ class SpeedChart(RoundChart):
         speed = self.series.speed()
         self.bars.setData(self.edges(), speed)
         self.mean.setData(self.centers(), self.series.mean_speed())
-        top = float(np.percentile(speed, 98)) * 1.2 if len(speed) else 1.0  # one quick round must not flatten the rest
+        top = most(speed)
         self.plain.label.valueChanged()  # it ignores changes made while it was hidden
         self.set_ranges(self.x_range(), max(top, 1.2 * self.plain_speed if self.plain_speed > 0 else 0))
 
@@ -166,7 +175,7 @@ class TimeChart(RoundChart):
         for part in TIME_PARTS:
             sums = sums + self.series.times[part].values
             self.parts[part].setData(self.edges(), sums)
-        top = float(np.percentile(sums, 98)) * 1.2 if len(sums) else 1.0
+        top = most(sums)
         self.set_ranges(self.x_range(), top)
 
     def value_at(self, x: float) -> str:

@@ -68,6 +68,11 @@ class LazyPlots(QWidget):
         if self._panel is not None:
             self._panel.set_plain(ms, reason)
 
+    def flush(self) -> None:
+        """Show the end of a turn now."""
+        if self._panel is not None:
+            self._panel.flush()
+
     def export(self, name: str, path: Path) -> None:
         """Write a chart as PNG or CSV. Raises `OSError`."""
         self.panel().export(name, path)

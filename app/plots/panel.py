@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -18,13 +19,14 @@ from app.selection import Selection
 from app.theme import GAP_SMALL
 from app.throttle import Throttle
 
-REFRESH_MS = 100
+REFRESH_MS, SLOWEST_MS = 150, 1000  # between two redraws
+SHARE = 40  # a redraw may cost this part of the time between two: the engine needs the processor more
 CHART_WIDTH = 190
 AT_FIRST = ("acceptance", "speed", "time")
 
 
 class PlotPanel(QWidget):
-    """Charts of the selection's turn, redrawn at most ten times a second while they can be seen.
+    """Charts of the selection's turn, redrawn a few times a second while in sight, more rarely on a slow machine.
 
     Signals:
         export_wanted(str, str): chart name and "png" or "csv".
@@ -70,6 +72,10 @@ class PlotPanel(QWidget):
     def set_plain(self, ms: float | None, reason: str = "") -> None:
         """The calibrated cost of plain decoding."""
         self.charts["speed"].set_plain(ms, reason)  # type: ignore[attr-defined]
+
+    def flush(self) -> None:
+        """Do a waiting redraw now."""
+        self._throttle.flush()
 
     def export(self, name: str, path: Path) -> None:
         """Write one chart as PNG or CSV, by the ending of `path`. Raises `OSError`."""
@@ -126,6 +132,9 @@ class PlotPanel(QWidget):
             self._throttle()
 
     def _redraw(self) -> None:
+        began = time.thread_time()
         self.series.update(self._selection.turn)
         for name in self.shown:
             self.charts[name].refresh()
+        cost = (time.thread_time() - began) * 1000  # milliseconds; painting takes about twice as much again
+        self._throttle.set_interval(round(min(max(SHARE * cost, REFRESH_MS), SLOWEST_MS)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -79,9 +80,11 @@ def paint_timeline(painter: QPainter, frame: Frame) -> None:
     colors = {"draft": t.fate("accepted"), "bonus": t.fate("bonus"), "plain": t.fate("pruned")}
     times = {name: t.time(name) for name in TIME_PARTS}
     gap = 1.0 if frame.pitch < 8 else 2.0
-    for i in range(*frame.sight):
-        _tokens(painter, frame, colors, i, gap)
-        _times(painter, frame, times, i, gap)
+    painter.setPen(Qt.PenStyle.NoPen)
+    for bars, paints in ((_tokens(frame, gap), colors), (_times(frame, gap), times)):
+        for name, rects in bars.items():
+            painter.setBrush(paints.get(name, colors["bonus"]))
+            painter.drawRects(rects)
     _marks(painter, frame)
     painter.restore()
     _head(painter, frame)
@@ -115,22 +118,30 @@ def _column(painter: QPainter, frame: Frame, index: int, color: QColor) -> None:
         )
 
 
-def _tokens(painter: QPainter, frame: Frame, colors: dict[str, QColor], index: int, gap: float) -> None:
-    """A cell per token: accepted ones below, the target's own on top."""
-    lane, unit = frame.tokens, frame.tokens.height() / frame.most[0]
-    x, width, y, seam = frame.x(index) + gap / 2, frame.pitch - gap, lane.bottom(), 1.0 if unit >= 4 else 0.0
-    for token in frame.rounds[index].emitted:
-        painter.fillRect(QRectF(x, y - unit, width, unit - seam), colors.get(token.source, colors["bonus"]))
-        y -= unit
+def _tokens(frame: Frame, gap: float) -> dict[str, list[QRectF]]:
+    """A cell per token, by its source: accepted ones below, the target's own on top."""
+    lane, cells = frame.tokens, defaultdict(list)
+    unit, bottom, width = lane.height() / frame.most[0], lane.bottom(), frame.pitch - gap
+    height = unit - (1.0 if unit >= 4 else 0.0)
+    for index in range(*frame.sight):
+        x, y = frame.x(index) + gap / 2, bottom
+        for token in frame.rounds[index].emitted:
+            y -= unit
+            cells[token.source].append(QRectF(x, y, width, height))
+    return cells
 
 
-def _times(painter: QPainter, frame: Frame, colors: dict[str, QColor], index: int, gap: float) -> None:
-    lane, times = frame.times, frame.rounds[index].timings
-    x, width, y = frame.x(index) + gap / 2, frame.pitch - gap, lane.bottom()
-    for name in TIME_PARTS:
-        height = getattr(times, name) / frame.most[1] * lane.height()
-        painter.fillRect(QRectF(x, y - height, width, height), colors[name])
-        y -= height
+def _times(frame: Frame, gap: float) -> dict[str, list[QRectF]]:
+    """A piece per part of a round's time, stacked."""
+    lane, pieces = frame.times, defaultdict(list)
+    scale, bottom, width = lane.height() / frame.most[1], lane.bottom(), frame.pitch - gap
+    for index in range(*frame.sight):
+        times, x, y = frame.rounds[index].timings, frame.x(index) + gap / 2, bottom
+        for name in TIME_PARTS:
+            height = getattr(times, name) * scale
+            y -= height
+            pieces[name].append(QRectF(x, y, width, height))
+    return pieces
 
 
 def _marks(painter: QPainter, frame: Frame) -> None:

@@ -38,6 +38,18 @@ def test_numbers_of_a_turn(status):
     assert "bonus" in status.tau.toolTip()
 
 
+def test_growing_turn_is_counted_once(status):
+    """Refreshed 30 times a second; every round counts once."""
+    turn = fake_turn(1)
+    growing = Turn(start=turn.start, prefill=turn.prefill)
+    status.show_turn(growing)
+    for shown in turn.rounds:
+        growing.add(shown)
+        status.refresh()
+        status.refresh()
+    assert status.tau.text() == f"τ {turn.stats().tau:.2f}"
+
+
 def test_plain_says_why(status):
     """Silently off is the most common complaint about speculation."""
     turn = fake_turn(1, strategy="plain")
