@@ -22,7 +22,7 @@ from app.tree.panel import TreePanel
 from app.welcome import WelcomePage
 
 LEFT, MIDDLE = 190, 420  # widths at 1280 pixels; the right side has what is left
-CHATS_WIDTH, SETTINGS_WIDTH = 160, 272  # at least
+CHATS_WIDTH, SETTINGS_WIDTH = 160, 316  # at least
 PLOTS = 172  # height where there is little
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from app.choice_field import ChoiceField
 from app.engine_settings import EngineSettings
 from app.flow_grid import FlowGrid
 from app.setting_field import SettingField
-from app.settings_words import MAIN_KEYS, MORE_KEYS, TREE_KEYS, annotation, hints, is_plain
+from app.settings_words import CHOICE_KEYS, MAIN_KEYS, MORE_KEYS, TREE_KEYS, annotation, hints, resting
 from app.theme import GAP, GAP_SMALL, theme
 from engine import Round
 
@@ -50,13 +51,16 @@ class SettingsBar(QFrame):
         self._settings = settings
         self.setAccessibleName("Settings")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        self.fields: dict[str, SettingField] = {}
+        self.fields: dict[str, SettingField | ChoiceField] = {}
         self._main, self._more = FlowGrid(FIELD_WIDTH, even=False), FlowGrid(FIELD_WIDTH, even=False)
         for grid, keys in ((self._main, MAIN_KEYS), (self._more, MORE_KEYS)):
             for key in keys:
                 self.fields[key] = field = SettingField(key, settings)
                 field.refused.connect(self.refused)
                 grid.add(field)
+        for key in CHOICE_KEYS:
+            self.fields[key] = choice = ChoiceField(key, settings)
+            self._more.add(choice)
         self.more_button = QToolButton(text="More", checkable=True, autoRaise=True)
         self.more_button.setArrowType(Qt.ArrowType.RightArrow)
         self.more_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -108,8 +112,9 @@ class SettingsBar(QFrame):
         said = hints(config, sampling)
         self.hint.setText("  ".join(said))
         self.hint.setVisible(bool(said))
-        for key in TREE_KEYS:
-            self.fields[key].setEnabled(not is_plain(config))
+        at_rest = resting(config)
+        for key, field in self.fields.items():
+            field.setEnabled(key not in at_rest)
 
     def _restyle(self) -> None:
         self.sums.setFont(theme().font(0.88))

@@ -18,6 +18,10 @@ NAMES: dict[str, str] = {
     "prefill_chunk": "Prompt chunk",
     "plain_rows": "Plain rows",
     "ngram_match_maxlen": "Lookup length",
+    "exact": "Exact text",
+    "draft_match_strictness": "Strictness",
+    "draft_selection_rule": "Selection",
+    "ngram_update": "Learn while writing",
 }
 TREE_KEYS = ("eagle_topk", "eagle_depth", "draft_predict_length")
 MAIN_KEYS = (*TREE_KEYS, "temperature", "max_new_tokens")
@@ -31,6 +35,20 @@ MORE_KEYS = (
     "plain_rows",
     "ngram_match_maxlen",
 )
+
+CHOICE_KEYS = ("exact", "draft_match_strictness", "draft_selection_rule", "ngram_update")
+LOOKAHEAD_KEYS = ("ngram_match_maxlen", "draft_match_strictness", "draft_selection_rule", "ngram_update")
+SWITCHES: dict[str, str] = {  # settings that are on or off, and what they do
+    "exact": "On: the text is that of plain decoding to the last bit. Off: near ties may fall the other way.",
+    "ngram_update": "Lookahead: learn from the reply while it is written, not only from what came before it.",
+}
+
+
+def resting(config: EngineConfig) -> frozenset[str]:
+    """Settings that do nothing under the chosen strategy."""
+    tree = {"plain": TREE_KEYS, "mtp": TREE_KEYS[:2], "lookahead": ("eagle_depth",)}
+    kind = "plain" if is_plain(config) else config.speculative_type
+    return frozenset((*tree.get(kind, ()), *(() if kind == "lookahead" else LOOKAHEAD_KEYS)))
 
 
 def is_plain(config: EngineConfig) -> bool:

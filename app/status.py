@@ -15,7 +15,7 @@ TAU_HELP = (
     "τ, the acceptance length: emitted tokens per round, the target's own (bonus) token included.\n"
     "1 is plain decoding; each accepted draft token adds to it."
 )
-STRATEGY_WORDS = {"plain": "plain decoding", "eagle": "EAGLE-3 tree"}
+STRATEGY_WORDS = {"plain": "plain decoding", "eagle": "EAGLE-3 tree", "mtp": "MTP chain", "lookahead": "lookahead"}
 
 
 class StatusLine(QWidget):

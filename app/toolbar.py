@@ -14,7 +14,12 @@ from app.player import PACES
 from app.settings_words import is_plain
 from app.theme import GAP_SMALL, GAP_TINY, theme
 
-STRATEGY_NAMES = {"plain": "Plain decoding", "eagle": "EAGLE-3 tree"}
+STRATEGY_NAMES = {
+    "plain": "Plain decoding",
+    "eagle": "EAGLE-3 tree",
+    "mtp": "MTP chain",
+    "lookahead": "Lookahead",
+}
 BUTTONS = {"live": "Live", "hold": "Hold", "play": "Play", "step_back": "Back", "step": "Step"}
 
 

@@ -47,9 +47,10 @@ if TYPE_CHECKING:
     from engine.measure import Quality, calibrate_plain, draft_times, quality, target_times
     from engine.model import Model
     from engine.models.cache import models_folder
-    from engine.models.catalog import DEFAULT_MODEL
+    from engine.models.catalog import CATALOG, DEFAULT_MODEL
     from engine.models.setup import ensure_model, installed_models
     from engine.session import ChatSession, Message
+    from engine.training import TrainingRequest, export_data, train_head, training_folder
 
 _LATER = {
     "Quality": "engine.measure",
@@ -59,11 +60,16 @@ _LATER = {
     "target_times": "engine.measure",
     "Model": "engine.model",
     "models_folder": "engine.models.cache",
+    "CATALOG": "engine.models.catalog",
     "DEFAULT_MODEL": "engine.models.catalog",
     "ensure_model": "engine.models.setup",
     "installed_models": "engine.models.setup",
     "ChatSession": "engine.session",
     "Message": "engine.session",
+    "TrainingRequest": "engine.training",
+    "export_data": "engine.training",
+    "train_head": "engine.training",
+    "training_folder": "engine.training",
 }
 
 
@@ -74,4 +80,3 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(_LATER[name]), name)
     globals()[name] = value
     return value
-from engine.training import TrainingRequest, export_data, train_head, training_folder

@@ -221,8 +221,11 @@ class MessageView(QFrame):
         row = QHBoxLayout()
         row.setSpacing(GAP_SMALL)
         self._who = QLabel("You" if self.user else "Assistant")
-        self._time = _muted(time.strftime("%H:%M", time.localtime(self.message.created)))
-        self._time.setToolTip(time.strftime("%A %d %B %Y, %H:%M:%S", time.localtime(self.message.created)))
+        self._time = _muted("")
+        if self.message.created:  # recorded runs do not say when
+            moment = time.localtime(self.message.created)
+            self._time.setText(time.strftime("%H:%M", moment))
+            self._time.setToolTip(time.strftime("%A %d %B %Y, %H:%M:%S", moment))
         self.previous_button = self._button("‹", "Show the previous version (←)", lambda: self._step(-1))
         self._count = _muted()
         self.next_button = self._button("›", "Show the next version (→)", lambda: self._step(1))

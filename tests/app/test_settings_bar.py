@@ -100,6 +100,21 @@ def test_plain_strategy_rests_the_tree_sliders(bar, settings):
     assert "rest" in bar.sums.text()
 
 
+def test_words_and_switches(bar, settings, qtbot):
+    """Settings that are no numbers, with their reset."""
+    field = bar.fields["exact"]
+    field.choice.setCurrentText("off")
+    field.choice.activated.emit(field.choice.currentIndex())
+    assert settings.config.exact is False
+    assert field.reset_button.text() == "↺ on"
+    field.reset_button.click()
+    assert settings.config.exact is True
+    settings.set_value("speculative_type", "lookahead")
+    assert bar.fields["draft_selection_rule"].isEnabled()
+    settings.set_value("draft_selection_rule", "fcfs")
+    assert bar.fields["draft_selection_rule"].choice.currentText() == "fcfs"
+
+
 def test_hint_appears_and_goes(bar, settings):
     """A chain with more nodes than levels."""
     assert bar.hint.isHidden()

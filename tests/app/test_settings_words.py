@@ -2,8 +2,19 @@
 
 import pytest
 
-from app.settings_words import MAIN_KEYS, MORE_KEYS, NAMES, annotation, hints
-from engine import RANGES, EngineConfig, SamplingConfig
+from app.engine_settings import ENGINE_KEYS
+from app.settings_words import (
+    CHOICE_KEYS,
+    LOOKAHEAD_KEYS,
+    MAIN_KEYS,
+    MORE_KEYS,
+    NAMES,
+    SWITCHES,
+    annotation,
+    hints,
+    resting,
+)
+from engine import CHOICES, RANGES, EngineConfig, SamplingConfig
 
 WARM = SamplingConfig(temperature=0.8)
 
@@ -15,7 +26,30 @@ def tree(k, d, n, kind="eagle"):
 
 def test_every_setting_with_a_range_has_a_slider_and_a_name():
     """A setting added to the engine must not be forgotten in the window."""
-    assert set(MAIN_KEYS) | set(MORE_KEYS) == set(RANGES) == set(NAMES)
+    assert set(MAIN_KEYS) | set(MORE_KEYS) == set(RANGES)
+    assert set(CHOICE_KEYS) == set(CHOICES) | set(SWITCHES)
+    assert set(NAMES) == set(RANGES) | set(CHOICE_KEYS)
+
+
+def test_every_engine_setting_can_be_reached():
+    """Those without a field have their own place in the window, or name a file."""
+    elsewhere = {"speculative_type", "lookup_file"}
+    assert set(ENGINE_KEYS) - elsewhere <= set(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rest"),
+    [
+        ("eagle", set()),
+        ("plain", {"eagle_topk", "eagle_depth", "draft_predict_length"}),
+        ("mtp", {"eagle_topk", "eagle_depth"}),
+        ("lookahead", {"eagle_depth"}),
+    ],
+)
+def test_what_rests_under_a_strategy(kind, rest):
+    """A slider that does nothing is greyed; lookahead's own settings rest under all others."""
+    own = set() if kind == "lookahead" else set(LOOKAHEAD_KEYS)
+    assert resting(tree(4, 5, 10, kind)) == rest | own
 
 
 @pytest.mark.parametrize(("kind", "said"), [("mtp", "draft passes = 9"), ("lookahead", "draft passes = 0")])
