@@ -53,7 +53,7 @@ def epoch(data: DataSet, which: Ints, tokens: int, seed: int, number: int) -> li
     for start in range(0, len(order), per_group):
         group = order[start : start + per_group]
         batches += _pack(group[np.argsort(lengths[group], kind="stable")], lengths, tokens)
-    return [batches[i] for i in rng.permutation(len(batches))]
+    return [rng.permutation(batches[i]) for i in rng.permutation(len(batches))]
 
 
 def in_order(data: DataSet, which: Ints, tokens: int) -> list[Ints]:

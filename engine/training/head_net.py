@@ -39,10 +39,13 @@ class HeadNet:
         angles = torch.outer(torch.arange(positions, dtype=torch.float64), config.rope_theta**-steps)
         self._cos, self._sin = angles.cos().float().to(embed.device), angles.sin().float().to(embed.device)
 
-    def unroll(self, weights: Weights, ids: Tensor, taps: Tensor, steps_left: Tensor, steps: int) -> Iterator[Step]:
+    def unroll(
+        self, weights: Weights, ids: Tensor, taps: Tensor, steps_left: Tensor, steps: int, later: int | None = None
+    ) -> Iterator[Step]:
         """ids [B, L], taps [B, L, streams · hidden], steps_left [B, L]: steps for which a row has a prediction.
 
-        Yields `steps` steps, fewer when no row is left.
+        `later`: only that many conversations, the first ones, go beyond step 0. Yields `steps` steps, fewer when no
+        row is left.
         """
         dtype = self.embed.dtype
         w = _Cast(weights, dtype)
@@ -53,6 +56,10 @@ class HeadNet:
         keys: list[Tensor] = []
         values: list[Tensor] = []
         for step in range(steps):
+            if step == 1 and later is not None and later < rows:
+                rows = later
+                steps_left, hidden, from_embedding = steps_left[:rows], hidden[:rows], from_embedding[:rows]
+                keys, values = [keys[0][:rows]], [values[0][:rows]]
             active = (steps_left > step).flatten().nonzero().squeeze(1)
             if len(active) == 0:
                 return
@@ -63,7 +70,7 @@ class HeadNet:
             out = self._finish(w, weights, residual.flatten(0, 1)[active], attended.flatten(0, 1)[active])
             yield Step(active, self._normed(out, weights["norm.weight"]))
             if step + 1 < steps:
-                blank = torch.zeros(rows * length, hidden.shape[2], device=hidden.device)
+                blank = torch.zeros(rows * length, out.shape[1], device=out.device)
                 hidden = blank.index_copy(0, active, out).view_as(hidden)
 
     def _attend(self, qkv: Tensor, step: int, keys: list[Tensor], values: list[Tensor]) -> Tensor:

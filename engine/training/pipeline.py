@@ -88,8 +88,6 @@ class Run:
             trainer.load(self.folder / STATE)
             self._say(f"Continuing after update {trainer.step} of {trainer.plan.steps}.")
         self._cut_log(trainer.step)
-        if trainer.step == 0:
-            self._score(trainer)
         self._loop(trainer)
         return self._finish(trainer)
 
@@ -209,6 +207,8 @@ class Run:
 
     def _loop(self, trainer: Trainer) -> None:
         plan, saved = trainer.plan, monotonic()
+        if not trainer.scored and (trainer.step == 0 or plan.scores_after(trainer.step)):
+            self._score(trainer)
         if trainer.finished:
             return
         for update in trainer.updates():
@@ -216,6 +216,7 @@ class Run:
             if update.step % _LOG_EVERY == 0 or update.step == plan.steps:
                 self._log_update(update)
             if plan.scores_after(update.step):
+                trainer.save(self.folder / STATE)  # a score takes a while and may be stopped
                 self._score(trainer)
             stopping = self._cancel is not None and self._cancel.is_set()
             if stopping or trainer.finished or monotonic() - saved > 60 * self.request.checkpoint_minutes:
@@ -227,7 +228,7 @@ class Run:
 
     def _score(self, trainer: Trainer) -> None:
         """Score the head on held-out conversations; write it out if it is the best so far."""
-        score = trainer.evaluate()
+        score = trainer.evaluate(self._cancel)
         better = trainer.note(score)
         if better:
             export.write_head(self.folder / HEAD, trainer.checkpoint())

@@ -22,6 +22,7 @@ RANGES: dict[str, Range] = {
     "unroll_from": Range(1, 7, "Steps that the draft is unrolled over its own outputs at first."),
     "unroll": Range(1, 7, "The same at the end."),
     "step_weight": Range(0.1, 1, "How much less each further step counts than the one before."),
+    "later_share": Range(0.05, 1, "Share of a batch that is unrolled beyond the first step."),
     "learning_rate": Range(1e-7, 1, "Largest step size of the optimizer (AdamW)."),
     "warmup": Range(0, 0.5, "Share of the run in which the step size grows to its largest."),
     "weight_decay": Range(0, 1, "Pull of the weights towards zero."),
@@ -47,6 +48,7 @@ class TrainingPlan:
     unroll_from: int = 1
     unroll: int = 3
     step_weight: float = 0.8
+    later_share: float = 0.5
     learning_rate: float = 6e-4
     warmup: float = 0.02
     weight_decay: float = 0.0

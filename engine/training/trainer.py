@@ -5,6 +5,8 @@ Knows tensors, batches and the plan; writes nothing but its state. `pipeline.py`
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +18,7 @@ from torch import Tensor
 
 from engine.errors import ConfigError
 from engine.models.eagle_checkpoint import EagleCheckpoint
+from engine.progress import check
 from engine.training import batches
 from engine.training.batches import Batch
 from engine.training.conversations import DataSet
@@ -90,6 +93,11 @@ class Trainer:
         return self._place.best_tau
 
     @property
+    def scored(self) -> bool:
+        """Whether the weights as they are have been scored."""
+        return bool(self._place.scores) and self._place.scores[-1][0] == self.step
+
+    @property
     def counts(self) -> tuple[int, int]:
         """Conversations for training and held out."""
         return len(self.training), len(self._held)
@@ -150,7 +158,8 @@ class Trainer:
         lm_head = weights["lm_head.weight"].to(self._target.dtype)
         total, parts, score = torch.zeros((), device=device), [], Score()
         ids = torch.from_numpy(batch.ids).to(device)
-        for number, step in enumerate(self._net.unroll(weights, ids, streams, left, steps)):
+        later = math.ceil(self.plan.later_share * len(ids)) if torch.is_grad_enabled() else None
+        for number, step in enumerate(self._net.unroll(weights, ids, streams, left, steps, later)):
             at = step.rows + 1 + number
             known = self._known[top[at]].float()
             share = known / known.sum().clamp(min=1)
@@ -163,10 +172,11 @@ class Trainer:
         return total, parts, score
 
     @torch.no_grad()
-    def evaluate(self) -> Score:
-        """Score the averaged weights on the held-out conversations."""
+    def evaluate(self, cancel: threading.Event | None = None) -> Score:
+        """Score the averaged weights on the held-out conversations. Raises `Cancelled`."""
         total = Score()
         for which in batches.in_order(self.data, self._held, self.plan.batch_tokens):
+            check(cancel)
             _, _, found = self.loss(batches.make_batch(self.data, which), self.plan.score_steps, self.average)
             for step, counts in enumerate(zip(found.rows, found.right, found.whole, strict=True)):
                 total.add(step, *counts)
@@ -215,12 +225,17 @@ class Trainer:
     def _next(self) -> Any:
         """The conversations of the next batch."""
         place = self._place
-        if not self._epoch or place.index >= len(self._epoch):
-            if self._epoch:
-                place.epoch, place.index = place.epoch + 1, 0
-            self._epoch = batches.epoch(self.data, self.training, self.plan.batch_tokens, self.plan.seed, place.epoch)
+        if not self._epoch:
+            self._epoch = self._batches(place.epoch)
+        if place.index == len(self._epoch):
+            place.epoch, place.index = place.epoch + 1, 0
+            self._epoch = self._batches(place.epoch)
         place.index += 1
         return self._epoch[place.index - 1]
+
+    def _batches(self, epoch: int) -> list[Any]:
+        plan = self.plan
+        return batches.epoch(self.data, self.training, plan.batch_tokens, plan.seed, epoch)
 
 
 def checkpoint_of(head: EagleCheckpoint, weights: dict[str, Tensor]) -> EagleCheckpoint:

@@ -42,7 +42,7 @@ def head(*, mtp: bool = False, normed: bool = False) -> EagleCheckpoint:
     return as_mtp(made, DIMS) if mtp else made
 
 
-def unrolled(made: EagleCheckpoint, taps: object) -> dict[tuple[int, int, int], np.ndarray]:
+def unrolled(made: EagleCheckpoint, taps: object, later: int | None = None) -> dict[tuple[int, int, int], np.ndarray]:
     """(conversation, row, step) → log-probabilities."""
     batch = make_batch(DATA, [0, 1])
     embed = torch.from_numpy(SOURCE.tensor("model.embed_tokens.weight"))
@@ -50,7 +50,7 @@ def unrolled(made: EagleCheckpoint, taps: object) -> dict[tuple[int, int, int], 
     weights = {name: torch.from_numpy(value) for name, value in made.tensors.items()}
     left = torch.from_numpy(batch.steps_left)
     out = {}
-    for number, step in enumerate(net.unroll(weights, torch.from_numpy(batch.ids), taps, left, STEPS)):
+    for number, step in enumerate(net.unroll(weights, torch.from_numpy(batch.ids), taps, left, STEPS, later)):
         scores = (step.normed @ weights["lm_head.weight"].T).log_softmax(dim=-1).numpy()
         for row, values in zip(step.rows.tolist(), scores, strict=True):
             out[row // left.shape[1], row % left.shape[1], number] = values
@@ -89,6 +89,15 @@ def test_unrolling_equals_drafting_step_by_step(mtp: bool, normed: bool) -> None
     assert (
         checked == len(found) == sum(min(STEPS, n) for item in (0, 1) for n in make_batch(DATA, [item]).steps_left[0])
     )
+
+
+def test_only_some_conversations_go_beyond_the_first_step() -> None:
+    """Half of a batch is unrolled in training; what it computes must stay the same."""
+    made = head()
+    taps = random_taps(made)
+    whole, part = unrolled(made, taps), unrolled(made, taps, later=1)
+    assert part.keys() == {key for key in whole if key[0] == 0 or key[2] == 0}
+    assert all(np.allclose(part[key], whole[key], atol=1e-5) for key in part)
 
 
 @pytest.mark.parametrize("mtp", [False, True])

@@ -73,13 +73,14 @@ def test_a_finished_run_is_only_written_out_again(tmp_path: Path) -> None:
     assert logged(tmp_path) == before
 
 
-def test_stopping_and_continuing_gives_the_same_losses(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at", [6, 7])  # 6: before a score
+def test_stopping_and_continuing_gives_the_same_losses(tmp_path: Path, at: int) -> None:
     """Ctrl+C in the middle costs nothing but the time."""
     train_head(request(tmp_path / "whole", plan={"steps": 20}))
     stop = threading.Event()
     asked = request(tmp_path / "parts", plan={"steps": 20})
     with pytest.raises(Cancelled):
-        train_head(asked, progress=lambda p: stop.set() if p.step == "Training" and p.done == 7 else None, cancel=stop)
+        train_head(asked, progress=lambda p: stop.set() if p.step == "Training" and p.done == at else None, cancel=stop)
     train_head(asked)
     assert logged(tmp_path / "parts") == logged(tmp_path / "whole")
 
