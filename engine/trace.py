@@ -127,6 +127,11 @@ class Round:
         """Accepted draft tokens that reached the reply; trimmed ones count nowhere."""
         return sum(t.source == "draft" for t in self.emitted)
 
+    @property
+    def corrected(self) -> bool:
+        """A replayed token was decided otherwise: the tree grew from a wrong text and was not walked."""
+        return bool(self.replayed) and self.nodes[0].target_prob != self.nodes[0].target_prob  # nan
+
     def path(self) -> tuple[int, ...]:
         """Root and accepted nodes."""
         return (0, *self.accepted)
@@ -138,12 +143,15 @@ class Round:
     def fate(self, node: Node) -> str:
         """Why the node ended as it did, in words a person can read."""
         if node.id == 0:
-            return "the last decided token: the tree grows from it"
+            wrong = "replaced: an earlier token was corrected, so this one was never written"
+            return wrong if self.corrected else "the last decided token: the tree grows from it"
         if node.accepted:
             return "accepted: the target chose the same token here"
         if not node.kept:
             limit = self.settings.draft_predict_length
             return f"pruned before verification: not among the {limit} likeliest nodes"
+        if self.corrected:
+            return "dropped: an earlier token was corrected, so the tree grew from a wrong text"
         parent = self.nodes[node.parent]
         if not parent.accepted:
             return "rejected: its parent was rejected"
@@ -273,7 +281,8 @@ class TurnStats:
             for i in r.accepted:
                 by_depth[r.nodes[i].depth] += 1
                 by_rank[r.nodes[i].rank] += 1
-            reached.update({n.depth for n in r.nodes[1:] if n.kept and r.nodes[n.parent].accepted})
+            if not r.corrected:
+                reached.update({n.depth for n in r.nodes[1:] if n.kept and r.nodes[n.parent].accepted})
         return cls(
             rounds=len(rounds),
             drafted=sum(r.drafted for r in rounds),
