@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engine.config import EngineConfig
-from engine.errors import Cancelled
+from engine.errors import Cancelled, EyrieError, RuntimeUnavailable
 from engine.model import Model
 from engine.runtime import Runner
 from engine.session import ChatSession
@@ -51,19 +51,19 @@ def same(a: tuple[tuple[int, ...], list[np.ndarray]], b: tuple[tuple[int, ...], 
 
 
 class Breaker:
-    """Makes the n-th pass of any graph raise `Cancelled`, before it ran or after it wrote its outputs."""
+    """Makes the n-th pass of any graph raise an error, before it ran or after it wrote its outputs."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, error: type[EyrieError] = Cancelled) -> None:
         self.left, self.late = -1, False
         run = Runner.run
 
         def broken(runner: Runner, *args: Any) -> None:
             self.left -= 1
             if self.left == 0 and not self.late:
-                raise Cancelled("Stopped.")
+                raise error("Broken.")
             run(runner, *args)
             if self.left == 0:
-                raise Cancelled("Stopped.")
+                raise error("Broken.")
 
         monkeypatch.setattr(Runner, "run", broken)
 
@@ -110,6 +110,19 @@ def test_a_generator_dropped_anywhere(model: Model, drafter: EngineConfig) -> No
         if isinstance(seen[-1], TurnEnd):
             break
     assert isinstance(seen[-1], TurnEnd)
+
+
+def test_a_pass_that_fails_anywhere(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A provider that gives up in mid-turn: its error reaches the caller, and the session can go on."""
+    fresh = after(ChatSession(model))
+    breaker = Breaker(monkeypatch, RuntimeUnavailable)
+    for n in range(1, 24, 2):
+        session = ChatSession(model, SHORT)
+        breaker.left = n
+        with pytest.raises(RuntimeUnavailable, match="Broken"):
+            list(session.generate(user("hello there")))
+        breaker.left = -1
+        assert same(after(session), fresh), n
 
 
 def test_a_turn_dropped_at_its_start_forgets_what_was_decided(model: Model) -> None:

@@ -50,6 +50,16 @@ def test_a_row_is_the_same_bits_in_any_pass(tiny: Loaded, precision: str) -> Non
             _check_same(one_by_one, run(target, [past, count]), past + count)
 
 
+def test_threads_and_wide_heads_keep_a_rows_bits(tmp_path: Path) -> None:
+    """The same with heads of 64, as real models have, and with several threads: tiles are four times larger there."""
+    dims = replace(DIMS, num_attention_heads=3, num_key_value_heads=1, head_dim=64, layer_nums=2, hidden_taps=())
+    folder = Tiny(precision="int8", head="none", source=replace(BRITTLE, dims=dims)).build(tmp_path)
+    one, two = TargetModel(folder, dims, 1), TargetModel(folder, dims, 2)
+    steps = run(one, [1] * 199)
+    for passes in ([129], [128, 65], [1, 129], [64, 129], [199], [2, 33], [127, 2, 2]):
+        _check_same(steps, run(two, passes), sum(passes))
+
+
 def _check_same(want: Rows, found: Rows, count: int) -> None:
     assert np.array_equal(want[0][:count], found[0])
     assert np.array_equal(want[1][:count], found[1])
