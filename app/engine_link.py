@@ -82,11 +82,12 @@ class EngineLink(QObject):
         self._timer = QTimer(self, interval=IDLE_MS, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.drain)
 
-    def start(self) -> None:
-        """Start the thread and import the engine in it."""
-        self.thread_.start()
-        self._timer.start()
-        self._post(Start(next(self._numbers), "starting the engine"))
+    def start(self) -> int:
+        """Start the thread, if it does not run yet, and import the engine in it."""
+        if not self.thread_.isRunning():
+            self.thread_.start()
+            self._timer.start()
+        return self._post(Start(next(self._numbers), "starting the engine"))
 
     @property
     def busy(self) -> bool:

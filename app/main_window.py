@@ -86,7 +86,7 @@ class MainWindow(QMainWindow):
 
     def start(self) -> None:
         """Start the engine; the window is on the screen already."""
-        self.link.start()
+        self.models.start()
 
     # Messages
 

@@ -51,6 +51,7 @@ class ModelController(QObject):
         self.catalog: tuple[Any, ...] = ()
         self.sentence = ""
         self._job = 0
+        self._started = False  # the engine is imported
         self._again: Path | str | None = None  # what a retry does; None: the default model
         self._save_soon = Throttle(self._save_config, SAVE_MS, self)
         link.engine_ready.connect(self._engine_ready)
@@ -76,6 +77,12 @@ class ModelController(QObject):
             "ready": "",
         }[self.state if self.info is None else "loading" if self.busy else "ready"]
 
+    def start(self) -> None:
+        """Start the engine; the model of last time follows by itself."""
+        self._started = False
+        self._job = self._link.start()
+        self._set("starting")
+
     def get(self, name: str | None = None) -> None:
         """Fetch, convert and load a model of the catalog, or convert a GGUF file; the default model when None."""
         self._again = name
@@ -90,7 +97,9 @@ class ModelController(QObject):
 
     def retry(self) -> None:
         """Try again what failed."""
-        if isinstance(self._again, Path):
+        if not self._started:
+            self.start()
+        elif isinstance(self._again, Path):
             self.load(self._again)
         else:
             self.get(self._again)
@@ -109,6 +118,7 @@ class ModelController(QObject):
         self.changed.emit()
 
     def _engine_ready(self, report: EngineReady) -> None:
+        self._started = True
         self.models, self.catalog = list(report.models), report.catalog
         if self.busy:
             self.changed.emit()
@@ -139,7 +149,7 @@ class ModelController(QObject):
         self._link.calibrate()
 
     def _failed(self, job: int, sentence: str, detail: str, cancelled: bool) -> None:
-        if job != self._job or not self.busy:
+        if job != self._job or not (self.busy or self.state == "starting"):
             return
         if self.info is not None:
             self._set("ready")
