@@ -84,3 +84,4 @@ class Watchdog(QObject):
             if (time.perf_counter() - self._last) * 1000 > LIMIT_MS and not self._stack:
                 frame = sys._current_frames().get(self._main)
                 self._stack = "".join(traceback.format_stack(frame)[-8:]) if frame else ""
+                del frame  # or everything in it, a painter for one, would live until the next look

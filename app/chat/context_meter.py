@@ -34,6 +34,7 @@ class Bar(QWidget):
         if self.share > 0:
             painter.setBrush(theme().color(self.role))
             painter.drawRoundedRect(QRectF(0, 0, max(6.0, self.width() * min(1.0, self.share)), self.height()), 3, 3)
+        painter.end()
 
 
 class ContextMeter(QWidget):

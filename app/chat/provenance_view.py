@@ -167,6 +167,7 @@ class ProvenanceView(TextBlock):
         for source, lines in strokes.items():
             fate, style, _, _ = STYLES[source]
             underline(painter, lines, style, theme().fate_ink(fate))
+        painter.end()
 
     def pieces(self, span: Span) -> Iterator[tuple[float, float, float]]:
         """Left, right and baseline of each stretch of line that a span covers."""

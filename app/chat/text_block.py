@@ -134,6 +134,7 @@ class TextBlock(Findable, QTextBrowser):
             painter = QPainter(self.viewport())
             painter.setPen(QPen(QColor(theme().color("accent")), 1, Qt.PenStyle.DotLine))
             painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
+            painter.end()
 
     def _link_clicked(self, url: QUrl) -> None:
         links.ask(self.window(), url)

@@ -148,7 +148,7 @@ class Chart(QWidget):
         self.view.setLimits(xMin=x[0], xMax=x[1], yMin=0)
         if not self._moved:
             self.view.setXRange(*x, padding=0)
-        self.view.setYRange(0, top, padding=0)
+        self.view.setYRange(0, top, padding=0.06)
 
     def restyle(self) -> None:
         """Follow the theme; pyqtgraph does not by itself."""
