@@ -14,7 +14,6 @@ from PySide6.QtWidgets import QApplication
 
 from app.engine_api import EngineLoader, real_engine
 from app.engine_link import EngineLink
-from app.immortal import keep_constants
 from app.log import log_path, start_log, stop_log, unexpected
 from app.main_window import MainWindow
 from app.store import open_store
@@ -57,7 +56,6 @@ def run(argv: list[str], *, load_engine: EngineLoader = real_engine) -> int:
 
     `argv`: nothing, or "replay" and the file of a recorded run to open.
     """
-    keep_constants()
     app = QApplication.instance() or QApplication(["eyrie"])
     assert isinstance(app, QApplication)
     app.setApplicationName("Eyrie")

@@ -17,11 +17,9 @@ import shiboken6
 from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QEvent, QPropertyAnimation, QThread, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.immortal import keep_constants
 from app.theme import FONT_SIZE_DEFAULT, theme
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-keep_constants()
 
 HERE = Path(__file__).parent
 HARMLESS = (  # Qt messages of the display-less platform
