@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -185,11 +186,8 @@ class FileCommands(QObject):
         self._folder = path.parent
         return path if path.suffix.lower() in suffixes else path.with_name(path.name + suffixes[0])
 
-    def _write(self, call: object, path: Path) -> None:
-        def failed(sentence: str) -> None:
-            self.problem.emit(sentence)
-
-        self._tasks.run(call, f"saving {path.name}", lambda _: self.said.emit(f"Saved {path}."), failed)  # type: ignore[arg-type]
+    def _write(self, call: Callable[[], object], path: Path) -> None:
+        self._tasks.run(call, f"saving {path.name}", lambda _: self.said.emit(f"Saved {path}."), self.problem.emit)
 
 
 def is_conversation(path: Path) -> bool:

@@ -73,7 +73,7 @@ class Chart(QWidget):
     def draw(self) -> None:
         """Put the series into the items and set the ranges."""
 
-    def style(self) -> None:
+    def recolor(self) -> None:
         """Set colours of the items."""
 
     def headers(self) -> Row:
@@ -167,7 +167,7 @@ class Chart(QWidget):
         )
         self.empty.setStyleSheet(f"color: {muted.name()}; background: transparent;")
         self.setStyleSheet(f"Chart {{ background: {theme().color('surface').name()}; }}")
-        self.style()
+        self.recolor()
 
     def resizeEvent(self, event: Any) -> None:
         """Keep the empty text over the plot."""

@@ -37,7 +37,7 @@ class AcceptanceChart(RoundChart):
         self.item.addItem(self.mean)
         self.item.getAxis("left").setTickSpacing(major=2, minor=1)
 
-    def style(self) -> None:
+    def recolor(self) -> None:
         """Sky for what came out, ink for the mean."""
         fill = theme().fate("drafted")
         fill.setAlpha(190)
@@ -101,7 +101,7 @@ class SpeedChart(RoundChart):
             self.plot.setToolTip(f"The line of plain decoding is missing: {reason}.")
         self.draw()
 
-    def style(self) -> None:
+    def recolor(self) -> None:
         """Blue, with a dashed line to compare with."""
         fill = theme().fate_ink("accepted") if theme().dark else theme().fate("accepted")
         fill.setAlpha(110)
@@ -158,7 +158,7 @@ class TimeChart(RoundChart):
             self.parts[part].setZValue(z)
             self.item.addItem(self.parts[part])
 
-    def style(self) -> None:
+    def recolor(self) -> None:
         """The theme's colours of the parts, and a legend under the axis."""
         marks = []
         for part, item in self.parts.items():
@@ -206,7 +206,7 @@ class _BarChart(Chart):
         self.item.addItem(self.bars)
         self.item.getAxis("bottom").setTickSpacing(major=1, minor=1)
 
-    def style(self) -> None:
+    def recolor(self) -> None:
         """Blue: accepted."""
         self.bars.setOpts(brush=theme().fate("accepted"), pen=theme().fate("accepted"))
 

@@ -83,7 +83,7 @@ class PlotPanel(QWidget):
         chart = self.charts[name]
         if path.suffix == ".csv":
             path.write_text(chart.csv(), encoding="utf-8")
-        elif not chart.image().save(str(path), "PNG"):
+        elif not chart.image().save(str(path)):
             raise OSError(f"{path.name} cannot be written there.")
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -120,7 +120,8 @@ def _column(painter: QPainter, frame: Frame, index: int, color: QColor) -> None:
 
 def _tokens(frame: Frame, gap: float) -> dict[str, list[QRectF]]:
     """A cell per token, by its source: accepted ones below, the target's own on top."""
-    lane, cells = frame.tokens, defaultdict(list)
+    lane = frame.tokens
+    cells: dict[str, list[QRectF]] = defaultdict(list)
     unit, bottom, width = lane.height() / frame.most[0], lane.bottom(), frame.pitch - gap
     height = unit - (1.0 if unit >= 4 else 0.0)
     for index in range(*frame.sight):
@@ -133,7 +134,8 @@ def _tokens(frame: Frame, gap: float) -> dict[str, list[QRectF]]:
 
 def _times(frame: Frame, gap: float) -> dict[str, list[QRectF]]:
     """A piece per part of a round's time, stacked."""
-    lane, pieces = frame.times, defaultdict(list)
+    lane = frame.times
+    pieces: dict[str, list[QRectF]] = defaultdict(list)
     scale, bottom, width = lane.height() / frame.most[1], lane.bottom(), frame.pitch - gap
     for index in range(*frame.sight):
         times, x, y = frame.rounds[index].timings, frame.x(index) + gap / 2, bottom
