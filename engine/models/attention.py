@@ -52,6 +52,7 @@ class CpuAttention:
         """Packed projections [1, S, (heads + 2·kv_heads)·head_dim] → [1, S, heads·head_dim].
 
         The mask alone decides visibility within the causal order of rows, so a parent must precede its children.
+        Behind an empty cache the kernel numbers positions by itself, from the first one on: no tree may start there.
         """
         g, s = self._graph, self._shape
         past = [self._cache(f"past_key_values.{layer}.{kind}", is_input=True) for kind in ("key", "value")]

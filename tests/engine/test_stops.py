@@ -95,6 +95,16 @@ def test_the_limit_is_met_exactly(model: Model, sampling: SamplingConfig) -> Non
             assert stats.accepted == sum(t.source == "draft" for t in turn.tokens)
 
 
+def test_no_draft_is_deeper_than_what_is_left(model: Model) -> None:
+    """Levels that could not be emitted would cost passes for nothing; waiting tokens count as good as emitted."""
+    for limit in (5, 12, 30):
+        turn, left = reply(model, TREE.with_(max_new_tokens=limit, eagle_depth=8)), limit - 1
+        for r in turn.rounds:
+            assert max(n.depth for n in r.nodes) <= max(0, left - len(r.replayed) - 1)
+            left -= len(r.emitted)
+        assert left == 0
+
+
 @pytest.mark.parametrize("length", [1, 2, 5])
 def test_a_stop_string_at_any_offset(model: Model, length: int) -> None:
     """Row 6: inside a span, across spans, inside a token, inside a character: the text of plain decoding."""
