@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from engine.config import EngineConfig
 from engine.errors import ConfigError
 
 DEFAULT_MODEL = "SmolLM2-135M-Instruct"
@@ -27,6 +28,7 @@ class CatalogEntry:
     gguf_size: int
     draft_head: str | None = None  # name under assets/heads/
     precision: str = DEFAULT_PRECISION
+    engine: EngineConfig = field(default_factory=EngineConfig)  # what new folders decode with
     mtp_head: str | None = None  # likewise
 
     @property
@@ -53,6 +55,7 @@ CATALOG: tuple[CatalogEntry, ...] = (
         gguf_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         gguf_size=98_362_432,
         draft_head="smollm2-135m-eagle3",
+        engine=EngineConfig(eagle_topk=2, eagle_depth=2, draft_predict_length=3),  # fastest in chat: docs/log.md
     ),
 )
 

@@ -16,6 +16,7 @@ from typing import Any
 import tokenizers
 
 from engine import progress as steps
+from engine.config import EngineConfig
 from engine.errors import ModelFileError
 from engine.models import cache
 from engine.models.catalog import CATALOG, DEFAULT_MODEL, DEFAULT_PRECISION, CatalogEntry, find
@@ -41,6 +42,11 @@ class _Job:
     source: dict[str, Any]
     licence: str = ""
     mtp: str | None = None
+
+    @property
+    def engine(self) -> EngineConfig:
+        """What the folder decodes with: the catalog's choice for a model of its own."""
+        return self.gguf.engine if isinstance(self.gguf, CatalogEntry) else EngineConfig()
 
     def heads(self) -> dict[str, Any] | None:
         """What the card says of the heads: another one makes a folder out of date."""
@@ -151,6 +157,7 @@ def _make(job: _Job, progress: steps.ProgressCallback, cancel: threading.Event |
             head=_head_folder(job.head),
             mtp=_head_folder(job.mtp),
             calibration=calibration,
+            engine=job.engine,
             progress=progress,
             cancel=cancel,
         )
