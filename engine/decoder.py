@@ -59,7 +59,6 @@ class Verified:
     provisional: list[Decision] = field(default_factory=list)
     chosen: dict[int, int] = field(default_factory=dict)  # row → token drawn there, on the walk
     position: int = 0  # absolute position of the first pending token
-    draft_ms: float = 0.0
     verify_ms: float = 0.0
 
     @property

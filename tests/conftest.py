@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-pytest_plugins = ["tests.plugins.log_fail", "tests.plugins.default_model"]
+pytest_plugins = ["tests.plugins.log_fail", "tests.plugins.default_model", "tests.plugins.patience"]

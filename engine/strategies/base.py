@@ -26,13 +26,6 @@ class Proposal:
     rows: PrunedTree
 
 
-class Limits(Protocol):
-    """How large a draft may be this round."""
-
-    depth: int
-    nodes: int
-
-
 class Strategy(Protocol):
     """One way of drafting. Draft state is only touched by these calls, in this order within a round."""
 

@@ -32,6 +32,7 @@ def rows_of(cache: KVCache) -> list[int]:
     return held[0, 0, :, 0].astype(int).tolist()
 
 
+@settings(deadline=None)
 @given(st.integers(0, 12), KEEPS)
 def test_keep_leaves_exactly_the_chosen_rows(length: int, keeps: list[bool]) -> None:
     """Any choice of appended rows follows the committed ones, in order, in keys and values of every layer."""
