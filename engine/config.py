@@ -58,6 +58,9 @@ class Choice:
 RANGES: dict[str, Range] = {
     "eagle_topk": Range(1, 16, "Children tried per node of the draft tree; 1 makes a chain."),
     "eagle_depth": Range(1, 16, "Levels of the draft tree; each costs one pass of the draft head."),
+    "eagle_lookup": Range(
+        0, 16, "Where the last N tokens stood before, copy what followed: no draft pass; 0 never."
+    ),
     "draft_predict_length": Range(1, 64, "Nodes of the tree that the target model verifies in one pass."),
     "ngram_match_maxlen": Range(1, 8, "Lookahead: most tokens at the end of the text that are looked up."),
     "max_new_tokens": Range(1, 1_000_000, "Longest reply, in tokens."),
@@ -134,6 +137,7 @@ class EngineConfig(_Checked):
     ngram_match_maxlen: int = 4
     lookup_file: str = LOOKUP_FILE
     ngram_update: bool = False
+    eagle_lookup: int = 0
 
     def __post_init__(self) -> None:
         _Checked.__post_init__(self)

@@ -15,6 +15,7 @@ _ENGINE_FLAGS = {
     "--topk": ("eagle_topk", int),
     "--depth": ("eagle_depth", int),
     "--draft-length": ("draft_predict_length", int),
+    "--lookup": ("eagle_lookup", int),
     "--max-new-tokens": ("max_new_tokens", int),
 }
 _LOOKUP_FLAGS = {"--ngram-maxlen": ("ngram_match_maxlen", int)}

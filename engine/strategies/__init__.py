@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import ConfigError
 from engine.strategies.base import Strategy
-from engine.strategies.eagle import Eagle
+from engine.strategies.eagle_lookup import EagleLookup
 from engine.strategies.lookahead import Lookahead
 from engine.strategies.mtp import Mtp
 from engine.strategies.plain import Plain
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def _eagle(model: Model) -> Strategy | str:
     if model.draft is None:
         return f"{model.name} has no EAGLE-3 draft head, so it decodes plainly."
-    return Eagle(model.draft)
+    return EagleLookup(model.draft)
 
 
 def _mtp(model: Model) -> Strategy | str:
