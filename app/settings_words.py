@@ -17,6 +17,7 @@ NAMES: dict[str, str] = {
     "seed": "Seed",
     "prefill_chunk": "Prompt chunk",
     "plain_rows": "Plain rows",
+    "eagle_lookup": "Copy after",
     "ngram_match_maxlen": "Lookup length",
     "exact": "Exact text",
     "draft_match_strictness": "Strictness",
@@ -33,6 +34,7 @@ MORE_KEYS = (
     "seed",
     "prefill_chunk",
     "plain_rows",
+    "eagle_lookup",
     "ngram_match_maxlen",
 )
 
@@ -46,7 +48,12 @@ SWITCHES: dict[str, str] = {  # settings that are on or off, and what they do
 
 def resting(config: EngineConfig) -> frozenset[str]:
     """Settings that do nothing under the chosen strategy."""
-    tree = {"plain": TREE_KEYS, "mtp": TREE_KEYS[:2], "lookahead": ("eagle_depth",)}
+    copies = ("eagle_lookup",)
+    tree = {
+        "plain": (*TREE_KEYS, *copies),
+        "mtp": (*TREE_KEYS[:2], *copies),
+        "lookahead": ("eagle_depth", *copies),
+    }
     kind = "plain" if is_plain(config) else config.speculative_type
     return frozenset((*tree.get(kind, ()), *(() if kind == "lookahead" else LOOKAHEAD_KEYS)))
 
@@ -69,7 +76,7 @@ def annotation(config: EngineConfig) -> str:
     return (
         f"pool = k + (d−1)k² = {k} + {d - 1}·{k * k} = {pool} candidates    "
         f"verified = min({n}, {pool}) = {verified_nodes(config)} nodes    "
-        f"draft passes = {d} a round"
+        f"draft passes = {d} a round" + (", none where text is copied" if config.eagle_lookup else "")
     )
 
 

@@ -58,9 +58,7 @@ class Choice:
 RANGES: dict[str, Range] = {
     "eagle_topk": Range(1, 16, "Children tried per node of the draft tree; 1 makes a chain."),
     "eagle_depth": Range(1, 16, "Levels of the draft tree; each costs one pass of the draft head."),
-    "eagle_lookup": Range(
-        0, 16, "Where the last N tokens stood before, copy what followed: no draft pass; 0 never."
-    ),
+    "eagle_lookup": Range(0, 16, "Where the last N tokens stood before, copy what followed: no draft pass; 0 never."),
     "draft_predict_length": Range(1, 64, "Nodes of the tree that the target model verifies in one pass."),
     "ngram_match_maxlen": Range(1, 8, "Lookahead: most tokens at the end of the text that are looked up."),
     "max_new_tokens": Range(1, 1_000_000, "Longest reply, in tokens."),
@@ -122,6 +120,8 @@ class EngineConfig(_Checked):
     plain decoding to the last bit, at any tree (docs/architecture.md says how). `lookup_file`: text that lookahead
     drafts from besides the conversation, relative to the model folder; only the default name may be missing.
     `ngram_update`: lookahead learns from the reply while it is written, not only from what came before it.
+    `eagle_lookup`, which MNN does not have: under eagle, where at least that many tokens at the end of the text stood
+    before, what followed them is drafted as a chain, as long as the match, with no draft pass; 0 never.
     """
 
     speculative_type: str = "eagle"

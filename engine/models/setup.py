@@ -26,7 +26,7 @@ from engine.models.gguf_tokenizer import write_tokenizer
 from engine.models.model_card import ModelCard, describe_files
 from engine.tokenizer import TEMPLATE_FILE, TOKENIZER_FILE, Tokenizer
 
-CONVERTER_VERSION = 2  # raise it when converted folders change: every user's folders are then made again
+CONVERTER_VERSION = 3  # raise it when converted folders change: every user's folders are then made again
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 
