@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from app.chat.half_characters import HALF, run_ends, settle
 from engine.trace import Source, Token, Turn
 
-HALF = "\ufffd"
 AHEAD = 24  # characters of the following tokens that tell where half characters end
 GAP = 200  # characters that a token may be ahead of where it was expected
 TokenBytes = Callable[[int], bytes]
@@ -159,16 +159,37 @@ class Provenance:
             end += 1
         if end == len(self.tokens) and not final:
             return []
-        group = "".join(p.token.text for p in self.tokens[index:end])
+        pieces = [p.token.text for p in self.tokens[index:end]]
+        stop = self._known_stop(index, end)
+        if stop is None:
+            data = self.text[self._at :].encode("utf-8", "surrogatepass")
+            ends, short = run_ends(data, pieces)
+            if short and not final:
+                return []
+            ends = ends or self._loose_ends("".join(pieces), end)
+            if ends:
+                reached = settle(data, ends, (p.token.text for p in self.tokens[end:]), final)
+                stop = None if reached is None else self._at + len(data[:reached].decode("utf-8", "surrogatepass"))
+            elif final:
+                stop = self._resync(self._following(end), "".join(pieces))
+        return [] if stop is None else self._split(index, end, stop)
+
+    def _known_stop(self, index: int, end: int) -> int | None:
+        """Where a run ends by the tokens' bytes; None where they are not known or the text has something else."""
+        if self._bytes is None:
+            return None
+        exact = b"".join(self._bytes(p.token.id) for p in self.tokens[index:end]).decode(errors="replace")
+        return self._at + len(exact) if exact and self.text.startswith(exact, self._at) else None
+
+    def _loose_ends(self, group: str, end: int) -> list[int]:
+        """Ends of a run, in bytes, for texts that do not count U+FFFD as UTF-8 does: at most a character for each."""
         ahead = self._following(end)
         parts = re.split(f"({HALF}+)", group)
-        pattern = "".join(f".{{1,{len(p)}}}?" if p.startswith(HALF) else re.escape(p) for p in parts)
-        tail = f"(?={re.escape(ahead)})" if ahead or end < len(self.tokens) else r"\Z"
-        match = re.compile(pattern + tail, re.DOTALL).match(self.text, self._at)
-        if match is None and not final:
-            return []
-        stop = match.end() if match else self._resync(ahead, group)
-        return self._split(index, end, stop)
+        pattern = re.compile("".join(f".{{1,{len(p)}}}" if p.startswith(HALF) else re.escape(p) for p in parts), re.S)
+        last = min(len(self.text), self._at + len(group))
+        stops = range(self._at + 1, last + 1) if ahead or end < len(self.tokens) else [len(self.text)]
+        fits = [s for s in stops if self.text.startswith(ahead, s) and pattern.fullmatch(self.text, self._at, s)]
+        return [len(self.text[self._at : stop].encode("utf-8", "surrogatepass")) for stop in fits]
 
     def _resync(self, ahead: str, group: str) -> int:
         found = self.text.find(ahead, self._at, self._at + len(group) + GAP) if ahead else -1

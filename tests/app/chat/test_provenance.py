@@ -3,7 +3,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.chat.provenance import Provenance, placed
@@ -91,6 +91,8 @@ def test_bytes_cut_a_run_at_characters() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(st.sampled_from("ab é日😀\n\ufffd"), min_size=1, max_size=24), st.integers(0, 10**6), st.booleans())
+@example("日日😀日", 267517, False)  # what follows the run is also within it
+@example("日日😀日", 267517, True)
 def test_any_text_cut_anywhere_is_covered_exactly_once(text: str, seed: int, known: bool) -> None:
     """Bytes cut at random places: all characters covered in order, all tokens counted, whole tokens exact."""
     rng, data = random.Random(seed), text.encode()
