@@ -30,9 +30,12 @@ EXAMPLES = """examples:
 
 Every prompt is answered under every setting before the next one comes, in an order that turns, so that a machine
 that slows down does so for all alike. Close other programs first: the settings share the processor with them."""
-CHAIN: Draft = ("eagle", 1, 3, 3)
+CHAIN = Draft("eagle", 1, 3, 3)
 _SHAPES = {  # strategy: the settings its numbers are, in words and by key
-    "eagle": ("topk,depth,draft-length, such as 4,5,10", ("eagle_topk", "eagle_depth", "draft_predict_length")),
+    "eagle": (
+        "topk,depth,draft-length[,lookup], such as 4,5,10 or 2,2,3,2",
+        ("eagle_topk", "eagle_depth", "draft_predict_length", "eagle_lookup"),
+    ),
     "mtp": ("draft-length, such as mtp 3", ("draft_predict_length",)),
     "lookahead": ("topk,draft-length, such as lookahead 4,8", ("eagle_topk", "draft_predict_length")),
 }
@@ -51,7 +54,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
                         help="longest reply, in tokens (default: 200)")  # fmt: skip
     parser.add_argument(
         "--settings", type=drafts, metavar="LIST",
-        help="separated by semicolons: topk,depth,draft-length for eagle; mtp draft-length; "
+        help="separated by semicolons: topk,depth,draft-length[,lookup] for eagle; mtp draft-length; "
         "lookahead [topk,]draft-length (default: the model's own and the chain 1,3,3)",
     )  # fmt: skip
     parser.add_argument("--repeat", type=_positive, default=1, metavar="N", help="measure everything N times")
@@ -85,10 +88,13 @@ def _draft(part: str) -> Draft:
     given = [n.strip() for n in numbers.split(",")]
     if strategy == "lookahead" and len(given) == 1:
         given = ["1", *given]
+    if strategy == "eagle" and len(given) == 3:
+        given = [*given, "0"]
     if len(given) != len(keys):
         raise argparse.ArgumentTypeError(f"{part!r} is not {words}")
     found = {key: int(options.number(key, int)(n)) for key, n in zip(keys, given, strict=True)}
-    return strategy, found.get("eagle_topk", 1), found.get("eagle_depth", 1), found["draft_predict_length"]
+    topk, depth, copied = found.get("eagle_topk", 1), found.get("eagle_depth", 1), found.get("eagle_lookup", 0)
+    return Draft(strategy, topk, depth, found["draft_predict_length"], copied)
 
 
 def run(args: argparse.Namespace, engine: EngineApi) -> int:
@@ -119,7 +125,7 @@ def choose(prompts: list[Prompt], limit: int | None) -> list[Prompt]:
 
 def settings_for(asked: list[Draft] | None, model: LoadedModel, config: EngineConfig) -> list[Setting]:
     """Plain decoding, and speculation as asked; the model's own tree and a chain if nothing was."""
-    own: Draft = ("eagle", config.eagle_topk, config.eagle_depth, config.draft_predict_length)
+    own = Draft("eagle", config.eagle_topk, config.eagle_depth, config.draft_predict_length, copied=config.eagle_lookup)
     wanted = asked if asked is not None else [CHAIN, own] if model.has_draft else []
     if not model.has_draft and any(strategy == "eagle" for strategy, *_ in wanted):
         raise ConfigError(f"{model.name} has no draft head, so there are no eagle settings to measure.")

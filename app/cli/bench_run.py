@@ -9,13 +9,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.cli.bench_prompts import Prompt
 from app.cli.bench_stats import Run
 from app.engine_api import EngineApi, LoadedModel, Session
 from engine import ConfigError, EngineConfig, Event, Prefill, SamplingConfig, Turn, TurnEnd, TurnStart
 
-Draft = tuple[str, int, int, int]  # strategy, topk, depth, length
+
+class Draft(NamedTuple):
+    """A way of drafting to be measured."""
+
+    strategy: str
+    topk: int
+    depth: int
+    length: int
+    copied: int = 0  # eagle_lookup
+
 
 PLAIN_ONE, PLAIN_TWO = "plain, 1 row", "plain, 2 rows"
 WARM_UP_TOKENS = 24
@@ -33,11 +43,19 @@ def settings_to_measure(drafts: Sequence[Draft], base: EngineConfig) -> list[Set
     """Plain decoding with one and with two rows per pass, then each draft."""
     plain = base.with_(speculative_type="")
     out = [Setting(PLAIN_ONE, plain.with_(plain_rows=1)), Setting(PLAIN_TWO, plain.with_(plain_rows=2))]
-    for strategy, topk, depth, length in drafts:
+    for strategy, topk, depth, length, copied in drafts:
         tree = base.with_(
-            speculative_type=strategy, eagle_topk=topk, eagle_depth=depth, draft_predict_length=length, plain_rows=1
+            speculative_type=strategy,
+            eagle_topk=topk,
+            eagle_depth=depth,
+            draft_predict_length=length,
+            eagle_lookup=copied,
+            plain_rows=1,
         )
-        shape = {"eagle": f"{topk},{depth},{length}", "lookahead": f"{topk},{length}"}.get(strategy, f"{length}")
+        copies = f",{copied}" if copied else ""
+        shape = {"eagle": f"{topk},{depth},{length}{copies}", "lookahead": f"{topk},{length}"}.get(
+            strategy, f"{length}"
+        )
         out.append(Setting(f"{strategy} {shape}", tree))
     return out
 

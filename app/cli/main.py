@@ -61,7 +61,12 @@ def build_parser() -> argparse.ArgumentParser:
         module = import_module(f"app.cli.{name}")
         about = f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}."
         sub = commands.add_parser(
-            name, help=module.SUMMARY, description=about, epilog=module.EXAMPLES, formatter_class=style
+            name,
+            allow_abbrev=False,
+            help=module.SUMMARY,
+            description=about,
+            epilog=module.EXAMPLES,
+            formatter_class=style,
         )
         module.add_flags(sub)
         sub.set_defaults(module=module)

@@ -41,9 +41,9 @@ def test_every_engine_setting_can_be_reached():
     ("kind", "rest"),
     [
         ("eagle", set()),
-        ("plain", {"eagle_topk", "eagle_depth", "draft_predict_length"}),
-        ("mtp", {"eagle_topk", "eagle_depth"}),
-        ("lookahead", {"eagle_depth"}),
+        ("plain", {"eagle_topk", "eagle_depth", "draft_predict_length", "eagle_lookup"}),
+        ("mtp", {"eagle_topk", "eagle_depth", "eagle_lookup"}),
+        ("lookahead", {"eagle_depth", "eagle_lookup"}),
     ],
 )
 def test_what_rests_under_a_strategy(kind, rest):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.bench import drafts
-from app.cli.bench_run import PLAIN_ONE, PLAIN_TWO
+from app.cli.bench_run import PLAIN_ONE, PLAIN_TWO, Draft
 from engine import EngineConfig, Event, Round, Turn, TurnStart
 from tests.app.cli.conftest import Cli
 from tests.fake_engine import FakeSession
@@ -185,9 +185,15 @@ def test_a_drafter_the_model_lacks_is_refused(cli: Cli, monkeypatch: pytest.Monk
 
 def test_settings_are_parsed() -> None:
     """Semicolons and spaces as people write them; twice the same is once."""
-    assert drafts("1,3,3; 4,5,10;1,3,3;") == [("eagle", 1, 3, 3), ("eagle", 4, 5, 10)]
+    assert drafts("1,3,3; 4,5,10;1,3,3;") == [Draft("eagle", 1, 3, 3), Draft("eagle", 4, 5, 10)]
     found = drafts("eagle 2,4,6; mtp 3; lookahead 8; lookahead 4,8;lookahead 1, 8")
-    assert found == [("eagle", 2, 4, 6), ("mtp", 1, 1, 3), ("lookahead", 1, 1, 8), ("lookahead", 4, 1, 8)]
+    assert found == [
+        Draft("eagle", 2, 4, 6),
+        Draft("mtp", 1, 1, 3),
+        Draft("lookahead", 1, 1, 8),
+        Draft("lookahead", 4, 1, 8),
+    ]
+    assert drafts("2,2,3,2") == [Draft("eagle", 2, 2, 3, copied=2)]
 
 
 @pytest.mark.parametrize("text", ["", "1,3", "1,3,x", "99,3,3", "1;2;3", "mtp", "mtp 1,2", "lookahead", "medusa 3"])
