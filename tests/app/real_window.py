@@ -82,6 +82,7 @@ class Driver(QObject):
         """The whole visit."""
         w = self.window
         self.shot("start")
+        yield lambda: w.models.state != "starting"  # until it is known whether the model is there
         if w.models.state == "missing":
             w.models.get()
         yield lambda: w.models.state == "ready" and w.panels.pane.chat > 0 and self.idle()
