@@ -58,6 +58,7 @@ class StatusLine(QWidget):
         self._mine = False
         self._rounds, self._emitted, self._ms = 0, 0, 0.0  # of `_turn`, as far as it was read
         self.show_turn(None)
+        theme().changed.connect(self.refresh)  # colours are set by hand
 
     def set_state(self, text: str) -> None:
         """One sentence on the left."""

@@ -99,9 +99,20 @@ def _root_sentence(shown: Round) -> str:
     return f"The round starts from the last decided token, at position {shown.position}. {again}".strip()
 
 
+def _is_copied(shown: Round) -> bool:
+    """Whether the draft came from earlier text: the head would give every level-1 parent all its children."""
+    s, first = shown.settings, sum(n.depth == 1 for n in shown.nodes)
+    return s.strategy == "lookahead" or (
+        s.strategy == "eagle" and (first < s.eagle_topk or max(n.depth for n in shown.nodes) > s.eagle_depth)
+    )
+
+
 def _level_sentence(shown: Round, level: int, depth: int) -> str:
     made = sum(n.depth == level for n in shown.nodes)
     parents = sum(n.depth == level - 1 and n.active for n in shown.nodes) or 1
+    if _is_copied(shown):
+        made_words = plural(made, "candidate")
+        return f"Draft level {level}: copied from where the same tokens stood before, {made_words}, no draft pass."
     k = shown.settings.eagle_topk
     how = f"{k} likeliest tokens after each" if k > 1 else "likeliest token after each"
     of = "the root" if level == 1 else plural(parents, "node") + " chosen for it"

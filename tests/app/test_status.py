@@ -112,3 +112,18 @@ def test_progress_and_cancel(status, qtbot):
 def test_amounts(progress, words):
     """Bytes in MB, steps as they are, nothing where nothing is known."""
     assert amount(progress) == words
+
+
+def test_colours_follow_the_theme(qtbot):
+    """Text coloured for a light window cannot be read on a dark one."""
+    from app.theme import theme
+
+    bar = StatusLine()
+    qtbot.addWidget(bar)
+    bar.show_turn(fake_turn(1))
+    before, mode = bar.strategy.styleSheet(), theme().mode
+    theme().set_mode("dark" if not theme().dark else "light")
+    try:
+        assert bar.strategy.styleSheet() != before
+    finally:
+        theme().set_mode(mode)

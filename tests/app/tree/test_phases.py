@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from app.tree.phases import has_own_token, phase_labels, phase_states, phase_step, states, steps
@@ -112,3 +114,10 @@ def test_waiting_is_said_and_placed(shown):
     assert phase_step(phase).sentence.startswith("The engine waits: the draft has made level 7, 68 candidates")
     labels, index = phase_labels(Phase(4, "commit", 0, shown.nodes), 5)
     assert labels[index] == "commit"
+
+
+def test_copied_drafts_are_called_copied(shown):
+    """A chain copied from earlier text has no draft pass and no likeliest tokens to speak of."""
+    wider = replace(shown.settings, eagle_topk=shown.settings.eagle_topk + 1)  # more than any node has children
+    assert "copied" in by_name(replace(shown, settings=wider), "level", 1).sentence
+    assert "copied" not in by_name(shown, "level", 1).sentence
