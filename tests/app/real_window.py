@@ -26,7 +26,8 @@ from engine import SamplingConfig
 from tests.fake_engine import FakeEngine
 from tests.fake_turn import fake_turn
 
-PROMPT = "Tell me a story about a heron."
+PROMPT = {False: "Tell me a story about a heron.", True: "Give me a recipe for pancakes."}
+TREE = {"eagle_topk": 4, "eagle_depth": 5, "draft_predict_length": 10, "eagle_lookup": 0, "max_new_tokens": 90}
 PATIENCE = {False: 30.0, True: 240.0}  # seconds per wait, with the fake and with the real engine
 
 Wait = Callable[[], object]
@@ -87,9 +88,10 @@ class Driver(QObject):
             w.models.get()
         yield lambda: w.models.state == "ready" and w.panels.pane.chat > 0 and self.idle()
         w.settings.set_sampling(SamplingConfig())
+        w.settings.set_config(w.settings.config.with_(**TREE))  # trees to look at, in every round
         dog = Watchdog(self)
         dog.start()
-        self.type(PROMPT)
+        self.type(PROMPT[self.real])
         yield lambda: w.selection.count >= 3
         self.shot("streaming")
         dog.reset()  # the picture is our doing
