@@ -6,33 +6,16 @@ Prompt lookup (Saxena 2023) over the conversation. Knows token ids; nothing of h
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
+
+from engine.token_text import TokenText
 
 _LONGEST = 16  # tokens of a match that are looked at, and most that are copied
 
 
-class Copier:
+class Copier(TokenText):
     """Keeps the text as tokens and finds where its end stood before."""
-
-    def __init__(self) -> None:
-        self._text = np.zeros(1024, np.int32)
-        self._length = 0
-
-    def put(self, position: int, tokens: Sequence[int]) -> None:
-        """The text from `position` on is now `tokens`."""
-        end = position + len(tokens)
-        if position > self._length:
-            raise ValueError(f"the text ends at {self._length} and continues at {position}")
-        if end > len(self._text):
-            self._text = np.concatenate((self._text, np.zeros(max(end, len(self._text)), np.int32)))
-        self._text[position:end] = tokens
-        self._length = end
-
-    def truncate(self, length: int) -> None:
-        """Forget tokens from `length` on."""
-        self._length = min(self._length, length)
 
     def copied(self, position: int, least: int) -> list[tuple[int, float]]:
         """What followed the last `least` or more tokens up to `position`, where they stood before: (token, log-prob).
@@ -40,8 +23,8 @@ class Copier:
         The longest match decides, the latest of equals; as many tokens are copied as match, at most 16. The
         probability n / (n + 1) behind a match of n is an estimate, not a measurement.
         """
-        text = self._text[: position + 1]
-        if position >= self._length or len(text) <= least:
+        text = self.tokens[: position + 1]
+        if position >= self.length or len(text) <= least:
             return []
         ends = np.flatnonzero(text[:-1] == text[-1])  # where the last token stood before
         best, where = 0, -1

@@ -17,6 +17,7 @@ from engine.lookup_file import LookupFile
 from engine.ngram import RULES, Continuation, followers, merge
 from engine.ragged_tree import RaggedTree
 from engine.strategies.base import Floats, Proposal
+from engine.token_text import TokenText
 from engine.token_tree import Candidates
 
 # After these nearly anything may follow, so a draft must be as sure as strictness "high" asks for (MNN).
@@ -39,41 +40,40 @@ class Lookahead:
         self._file = LookupFile(folder, encode)
         pieces = [encode(text) for text in _CONFUSING]
         self._confusing = {piece[0] for piece in pieces if len(piece) == 1}
-        self._text = np.zeros(1024, np.int32)
-        self._length = 0  # tokens of `_text` in use
+        self._text = TokenText()
         self._prompt = 0  # of those, the prompt of this turn
 
     @property
     def length(self) -> int:
         """Tokens known."""
-        return self._length
+        return self._text.length
 
     def begin(self, prompt: list[int], config: EngineConfig) -> None:
         """The text so far; see `Strategy.begin`."""
-        self._length = 0
-        self._put(0, prompt)
+        self._text.truncate(0)
+        self._text.put(0, prompt)
         self._prompt = len(prompt)
         if config.speculative_type == self.name:
             self._file.tokens(config.lookup_file)
 
     def extend(self, position: int, hidden: Floats, tokens: list[int], next_tokens: list[int]) -> None:
         """More text; see `Strategy.extend`."""
-        self._put(position, [*tokens, next_tokens[-1]])
+        self._text.put(position, [*tokens, next_tokens[-1]])
 
     def truncate(self, length: int) -> None:
         """Forget tokens from `length` on."""
-        self._length = min(self._length, length)
+        self._text.truncate(length)
 
     def draft(
         self, root: int, position: int, config: EngineConfig, max_depth: int, max_nodes: int
     ) -> Generator[Candidates, None, Proposal | None]:
         """Look up what may follow `root`; see `Strategy.draft`."""
         depth, nodes = (min(config.draft_predict_length, most) for most in (max_depth, max_nodes))
-        if depth < 1 or nodes < 1 or position >= self._length or self._text[position] != root:
+        if depth < 1 or nodes < 1 or position >= self._text.length or self._text.tokens[position] != root:
             return None
         learnt = position + 1 if config.ngram_update else self._prompt
-        texts = [self._text[:learnt], self._file.tokens(config.lookup_file)]
-        context = self._text[max(0, position + 1 - config.ngram_match_maxlen) : position + 1].tolist()
+        texts = [self._text.tokens[:learnt], self._file.tokens(config.lookup_file)]
+        context = self._text.tokens[max(0, position + 1 - config.ngram_match_maxlen) : position + 1].tolist()
         search = _Search(texts, context, config)
         first = search(())
         if not first or not self._is_sure(first[0], root, config):
@@ -97,16 +97,6 @@ class Lookahead:
         if config.draft_selection_rule == "fcfs":
             return True
         return first.is_sure("high" if root in self._confusing else config.draft_match_strictness)
-
-    def _put(self, position: int, tokens: Sequence[int]) -> None:
-        """Text from `position` on is now `tokens`."""
-        end = position + len(tokens)
-        if position > self._length:
-            raise ValueError(f"the text ends at {self._length} and continues at {position}")
-        if end > len(self._text):
-            self._text = np.concatenate((self._text, np.zeros(max(end, len(self._text)), np.int32)))
-        self._text[position:end] = tokens
-        self._length = end
 
     def stop(self) -> None:
         """Nothing runs."""
