@@ -81,7 +81,13 @@ def _text_flags(group: Any) -> None:
         metavar="N",
         help="text that the model writes (default: 1000000 without --data, else none)",
     )
-    group.add_argument("--prompts", type=Path, metavar="FILE", help="a quarter of it answers these prompts, one a line")
+    group.add_argument("--prompts", type=Path, metavar="FILE", help="a part of it answers these prompts, one a line")
+    group.add_argument(
+        "--prompts-share", type=float, default=0.25, metavar="X", help="share of conversations that do (default: 0.25)"
+    )
+    group.add_argument(
+        "--text-length", type=int, default=1024, metavar="N", help="longest conversation written (default: 1024)"
+    )
     group.add_argument("--batch", type=int, default=64, metavar="N", help="conversations written at once (default: 64)")
     group.add_argument("--export-data", type=Path, metavar="FILE", help="write the text for SpecForge and stop there")
 
@@ -141,6 +147,8 @@ def make_request(args: argparse.Namespace, model: Path) -> TrainingRequest:
         data=tuple(args.data),
         tokens=args.tokens,
         prompts=args.prompts,
+        prompts_share=args.prompts_share,
+        text_length=args.text_length,
         batch=args.batch,
         init=args.init,
         out=args.out,

@@ -109,7 +109,13 @@ class Run:
 
     def _write_text(self) -> None:
         request = self.request
-        plan = WritingPlan(request.wanted_tokens, request.batch, seed=self.plan.seed)
+        plan = WritingPlan(
+            request.wanted_tokens,
+            request.batch,
+            longest=request.text_length,
+            prompts_share=request.prompts_share,
+            seed=self.plan.seed,
+        )
         prompts = read_prompts(request.prompts) if request.prompts else ()
         tokenizer = Tokenizer.load(request.model)
         writer = Writer(self.target, tokenizer, request.text_folder, plan, prompts)

@@ -17,7 +17,7 @@ from engine.errors import ConfigError
 
 TASKS = Path(__file__).resolve().parents[2] / "assets" / "training" / "tasks.json"
 OWN_SHARE = 0.5  # of conversations start from what the model samples after its empty user header
-FILE_SHARE = 0.5  # of the others come from the prompts file, if there is one
+PROMPTS_SHARE = 0.25  # start from the prompts file, if there is one; the shares of the others stay as they are
 GREEDY_SHARE = 0.6
 _TURNS = (1, 1, 1, 1, 1, 1, 2, 2, 2, 3)  # user turns of a conversation
 _LONGEST_PASSAGE = 2400  # characters
@@ -46,12 +46,15 @@ class Outline:
 
 
 class PromptMaker:
-    """Makes outlines; remembers passages that it can build on."""
+    """Makes outlines; remembers passages that it can build on. `share`: of conversations that start from `prompts`."""
 
-    def __init__(self, seed: int, prompts: tuple[str, ...] = (), tasks: Path = TASKS) -> None:
+    def __init__(
+        self, seed: int, prompts: tuple[str, ...] = (), share: float = PROMPTS_SHARE, tasks: Path = TASKS
+    ) -> None:
         self._random = random.Random(seed)
         self._tasks: dict[str, list[str]] = json.loads(tasks.read_text(encoding="utf-8"))
-        self._prompts = prompts
+        self._prompts, self._share = prompts, share if prompts else 0.0
+        self._waiting: list[str] = []  # prompts of the file that this round through it has not had
         self._passages: list[str] = []
         self._code: list[str] = []
 
@@ -59,9 +62,10 @@ class PromptMaker:
         """The next conversation."""
         rng = self._random
         turns, greedy = rng.choice(_TURNS), rng.random() < GREEDY_SHARE
-        if rng.random() < OWN_SHARE:
+        given = rng.random() < self._share
+        if not given and rng.random() < OWN_SHARE:
             return Outline((None,) * turns, greedy)
-        first = rng.choice(self._prompts) if self._prompts and rng.random() < FILE_SHARE else self._task()
+        first = self._next_prompt() if given else self._task()
         later = (None if rng.random() < 0.3 else self._fill("follow_ups") for _ in range(turns - 1))
         return Outline((first, *later), greedy)
 
@@ -71,6 +75,12 @@ class PromptMaker:
             _remember(self._code, reply, self._random)
         elif len(reply) >= 200:
             _remember(self._passages, reply[:_LONGEST_PASSAGE], self._random)
+
+    def _next_prompt(self) -> str:
+        """All prompts of the file in turn, each time in another order."""
+        if not self._waiting:
+            self._waiting = self._random.sample(self._prompts, len(self._prompts))
+        return self._waiting.pop()
 
     def _task(self) -> str:
         rng = self._random

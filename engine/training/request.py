@@ -9,6 +9,7 @@ from typing import Any
 from engine.config import Range
 from engine.errors import ConfigError
 from engine.models.cache import cache_folder
+from engine.training.prompts import PROMPTS_SHARE
 
 DEFAULT_TOKENS = 1_000_000
 HOURS = Range(0.0001, 1000, "Time for training, in hours.")
@@ -28,8 +29,8 @@ class TrainingRequest:
     """One call of `train`. `plan`: settings of `TrainingPlan` that differ from the defaults.
 
     `hours` or `plan["steps"]` says how long. `data`: .npz files; `tokens`: how much text the model writes besides, in
-    the work folder (None: a million where no data is given). `prompts`: a file that a part of it starts from. `init`:
-    a head to continue; `draft_vocab` None keeps its tokens. `recompute` None: store hidden states on a processor, make
+    the work folder (None: a million where no data is given), in conversations of at most `text_length` tokens. `prompts`:
+    a file that `prompts_share` of them start from. `init`: a head to continue; `draft_vocab` None keeps its tokens. `recompute` None: store hidden states on a processor, make
     them anew on a GPU.
     """
 
@@ -38,6 +39,8 @@ class TrainingRequest:
     data: tuple[Path, ...] = ()
     tokens: int | None = None
     prompts: Path | None = None
+    prompts_share: float = PROMPTS_SHARE
+    text_length: int = 1024
     batch: int = 64
     init: Path | None = None
     out: Path | None = None

@@ -21,7 +21,7 @@ from engine.training.batch_decoder import BatchDecoder, likeliest, sample
 from engine.training.chat_pieces import ChatPieces
 from engine.training.conversations import Conversation, DataSet, read_file, write_file
 from engine.training.filters import Seen, ends_in_loop, repeats_itself
-from engine.training.prompts import Outline, PromptMaker
+from engine.training.prompts import PROMPTS_SHARE, Outline, PromptMaker
 from engine.training.torch_target import TorchTarget
 
 LONGEST_USER, FEWEST_USER = 200, 3  # tokens that the model may write as the user
@@ -41,6 +41,7 @@ class WritingPlan:
     batch: int = 64
     longest_reply: int = 360
     longest: int = 1024
+    prompts_share: float = PROMPTS_SHARE
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -52,6 +53,12 @@ class WritingPlan:
         }
         for key, allowed in ranges.items():
             allowed.check(key, getattr(self, key), int)
+        Range(0.0, 1.0, "").check("prompts_share", self.prompts_share, float)
+
+    @property
+    def longest_user(self) -> int:
+        """Tokens of a given prompt that are used: at least half of the conversation, and more where replies are short."""
+        return max(self.longest // 2, self.longest - self.longest_reply - _ROOM)
 
 
 @dataclass(slots=True)
@@ -90,7 +97,7 @@ class Writer:
         self._seen = Seen()
         self._parts = parts_of(folder)
         seed = plan.seed + 1000 * len(self._parts)
-        self._maker = PromptMaker(seed, prompts)
+        self._maker = PromptMaker(seed, prompts, plan.prompts_share)
         self._have = 0
         for path in self._parts:
             data = read_file(path)
@@ -138,7 +145,7 @@ class Writer:
         said = draft.outline.user[draft.turn]
         draft.replying = said is not None
         if said is not None:
-            draft.add(self._tokenizer.encode(said)[: self._plan.longest // 2])
+            draft.add(self._tokenizer.encode(said)[: self._plan.longest_user])
             draft.add(self._pieces.to_reply)
         draft.began = len(draft.ids)
 
