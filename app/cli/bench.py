@@ -11,7 +11,7 @@ from pathlib import Path
 from app.cli import options
 from app.cli.bench_json import JsonLines
 from app.cli.bench_prompts import BUILT_IN, Prompt, read_prompts
-from app.cli.bench_run import Bench, Draft, Setting, settings_to_measure
+from app.cli.bench_run import INEXACT, Bench, Draft, Setting, settings_to_measure
 from app.cli.bench_stats import Run
 from app.cli.bench_table import by_setting, report
 from app.cli.interrupt import on_interrupt
@@ -26,10 +26,13 @@ EXAMPLES = """examples:
   python main.py bench
   python main.py bench --settings "1,3,3; 2,4,6; 4,5,10" --by-category
   python main.py bench --settings "4,5,10; mtp 3; lookahead 8; lookahead 4,8" --by-category
+  python main.py bench --settings "4,5,10; 4,5,10 inexact"
   python main.py bench --prompts prompts.jsonl --limit 10 --json figures.jsonl
 
-Every prompt is answered under every setting before the next one comes, in an order that turns, so that a machine
-that slows down does so for all alike. Close other programs first: the settings share the processor with them."""
+A setting followed by "inexact" is not held to the text of plain decoding: measured beside its exact twin it shows what
+exactness costs. Every prompt is answered under every setting before the next one comes, in an order that turns, so that
+a machine that slows down does so for all alike. Close other programs first: the settings share the processor with them.
+"""
 CHAIN = Draft("eagle", 1, 3, 3)
 _SHAPES = {  # strategy: the settings its numbers are, in words and by key
     "eagle": (
@@ -55,7 +58,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--settings", type=drafts, metavar="LIST",
         help="separated by semicolons: topk,depth,draft-length[,lookup] for eagle; mtp draft-length; "
-        "lookahead [topk,]draft-length (default: the model's own and the chain 1,3,3)",
+        'lookahead [topk,]draft-length; each may end in "inexact" (default: the model\'s own and the chain 1,3,3)',
     )  # fmt: skip
     parser.add_argument("--repeat", type=_positive, default=1, metavar="N", help="measure everything N times")
     parser.add_argument("--by-category", action="store_true", help="also a table by the prompts' category")
@@ -80,7 +83,9 @@ def drafts(text: str) -> list[Draft]:
 
 
 def _draft(part: str) -> Draft:
-    word, numbers = re.fullmatch(r"([a-z]*)(.*)", part, re.DOTALL).groups()  # type: ignore[union-attr]
+    exact = not part.endswith(INEXACT)
+    shape = part if exact else part.removesuffix(INEXACT).rstrip().removesuffix(",")
+    word, numbers = re.fullmatch(r"([a-z]*)(.*)", shape, re.DOTALL).groups()  # type: ignore[union-attr]
     strategy = word or "eagle"
     if strategy not in _SHAPES:
         raise argparse.ArgumentTypeError(f"{part!r} is no setting: begin with {', '.join(_SHAPES)}, or with numbers")
@@ -94,7 +99,7 @@ def _draft(part: str) -> Draft:
         raise argparse.ArgumentTypeError(f"{part!r} is not {words}")
     found = {key: int(options.number(key, int)(n)) for key, n in zip(keys, given, strict=True)}
     topk, depth, copied = found.get("eagle_topk", 1), found.get("eagle_depth", 1), found.get("eagle_lookup", 0)
-    return Draft(strategy, topk, depth, found["draft_predict_length"], copied)
+    return Draft(strategy, topk, depth, found["draft_predict_length"], copied, exact)
 
 
 def run(args: argparse.Namespace, engine: EngineApi) -> int:
@@ -125,7 +130,8 @@ def choose(prompts: list[Prompt], limit: int | None) -> list[Prompt]:
 
 def settings_for(asked: list[Draft] | None, model: LoadedModel, config: EngineConfig) -> list[Setting]:
     """Plain decoding, and speculation as asked; the model's own tree and a chain if nothing was."""
-    own = Draft("eagle", config.eagle_topk, config.eagle_depth, config.draft_predict_length, copied=config.eagle_lookup)
+    shape = config.eagle_topk, config.eagle_depth, config.draft_predict_length
+    own = Draft("eagle", *shape, copied=config.eagle_lookup, exact=config.exact)
     wanted = asked if asked is not None else [CHAIN, own] if model.has_draft else []
     if not model.has_draft and any(strategy == "eagle" for strategy, *_ in wanted):
         raise ConfigError(f"{model.name} has no draft head, so there are no eagle settings to measure.")

@@ -80,6 +80,7 @@ class JsonLines:
                 total_speedup=stats.rate(ours) / stats.rate(base),
                 round_ms=None if phases is None else asdict(phases),
                 accepted_by_depth=stats.depth_rates(ours),
+                **stats.waits(ours)._asdict(),
                 same_text=sum(d is None for d in found.values()),
                 compared=len(found),
             )

@@ -25,9 +25,11 @@ class Draft(NamedTuple):
     depth: int
     length: int
     copied: int = 0  # eagle_lookup
+    exact: bool = True
 
 
 PLAIN_ONE, PLAIN_TWO = "plain, 1 row", "plain, 2 rows"
+INEXACT = "inexact"
 WARM_UP_TOKENS = 24
 
 
@@ -43,21 +45,28 @@ def settings_to_measure(drafts: Sequence[Draft], base: EngineConfig) -> list[Set
     """Plain decoding with one and with two rows per pass, then each draft."""
     plain = base.with_(speculative_type="")
     out = [Setting(PLAIN_ONE, plain.with_(plain_rows=1)), Setting(PLAIN_TWO, plain.with_(plain_rows=2))]
-    for strategy, topk, depth, length, copied in drafts:
+    for strategy, topk, depth, length, copied, exact in drafts:
         tree = base.with_(
             speculative_type=strategy,
             eagle_topk=topk,
             eagle_depth=depth,
             draft_predict_length=length,
             eagle_lookup=copied,
+            exact=exact,
             plain_rows=1,
         )
         copies = f",{copied}" if copied else ""
         shape = {"eagle": f"{topk},{depth},{length}{copies}", "lookahead": f"{topk},{length}"}.get(
             strategy, f"{length}"
         )
-        out.append(Setting(f"{strategy} {shape}", tree))
+        name = f"{strategy} {shape}"
+        out.append(Setting(name if exact else inexact_twin(name), tree))
     return out
+
+
+def inexact_twin(name: str) -> str:
+    """The name of the same setting without exactness."""
+    return f"{name}, {INEXACT}"
 
 
 class Bench:
@@ -138,4 +147,7 @@ def measured(turn: Turn, prompt: Prompt, setting: str, repeat: int, decode_ms: f
         repeat=repeat,
         reached_by_depth=stats.reached_by_depth,
         accepted_by_depth=stats.accepted_by_depth,
+        replayed=sum(len(r.replayed) for r in turn.rounds),
+        provisional=sum(len(r.provisional) for r in turn.rounds),
+        corrected=sum(r.corrected for r in turn.rounds),
     )

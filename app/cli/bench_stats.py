@@ -36,6 +36,9 @@ class Run:
     repeat: int = 0
     reached_by_depth: dict[int, int] = field(default_factory=dict)
     accepted_by_depth: dict[int, int] = field(default_factory=dict)
+    replayed: int = 0  # rows run again
+    provisional: int = 0  # tokens that had to wait for the next pass to confirm them
+    corrected: int = 0  # of these, the ones that the next pass decided otherwise
 
     @property
     def host_ms(self) -> float:
@@ -57,6 +60,16 @@ class Difference(NamedTuple):
 
     index: int
     margin: float
+
+
+class Waits(NamedTuple):
+    """What exactness took: sums over runs, and shares (nan where there is nothing to share)."""
+
+    replayed: int
+    provisional: int
+    corrected: int
+    replayed_per_round: float
+    corrected_share: float  # of the provisional tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +146,17 @@ def phases(runs: Iterable[Run]) -> Phases | None:
         sum(getattr(r, f"{name}_ms") for r in runs) / rounds for name in ("draft", "verify", "commit", "host")
     )
     return Phases(draft, verify, commit, host)
+
+
+def waits(runs: Iterable[Run]) -> Waits:
+    """Rows run again, provisional tokens and corrected ones over all runs together."""
+    runs = list(runs)
+    rounds = sum(r.rounds for r in runs)
+    replayed, provisional, corrected = (
+        sum(getattr(r, name) for r in runs) for name in ("replayed", "provisional", "corrected")
+    )
+    per_round = replayed / rounds if rounds else math.nan
+    return Waits(replayed, provisional, corrected, per_round, corrected / provisional if provisional else math.nan)
 
 
 def first_difference(run: Run, reference: Run) -> Difference | None:

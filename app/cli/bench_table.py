@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from app.cli import bench_stats as stats
-from app.cli.bench_run import PLAIN_ONE, PLAIN_TWO
+from app.cli.bench_run import PLAIN_ONE, PLAIN_TWO, inexact_twin
 from app.cli.bench_stats import Run
 
 Runs = dict[str, list[Run]]  # by setting, in the order to show
@@ -23,7 +23,7 @@ def by_setting(runs: Iterable[Run], names: Sequence[str]) -> Runs:
 
 def report(runs: Runs, *, by_category: bool = False) -> str:
     """Every table, ready to print."""
-    parts = [summary(runs), rounds(runs), depths(runs), differences(runs)]
+    parts = [summary(runs), rounds(runs), depths(runs), exactness(runs), costs(runs), differences(runs)]
     if by_category:
         parts.append(categories(runs))
     return "\n\n".join(part for part in parts if part)
@@ -78,6 +78,38 @@ def depths(runs: Runs) -> str:
     return table(rows) if rates else ""
 
 
+def exactness(runs: Runs) -> str:
+    """What was run again so that a tree gives the text of plain decoding, and how often that changed a token."""
+    rows = [["exactness", "run again", "per round", "provisional", "corrected", "share"]]
+    for name, ours in runs.items():
+        found = stats.waits(ours)
+        if name not in (PLAIN_ONE, PLAIN_TWO):
+            counts = [str(found.replayed), _number(found.replayed_per_round), str(found.provisional)]
+            rows.append([name, *counts, str(found.corrected), _percent(found.corrected_share)])
+    return (
+        f"{table(rows)}\n\n"
+        "run again: rows of tokens accepted off the tree's first path, computed once more where plain decoding would\n"
+        "have put them; provisional: tokens that waited for that; corrected: those it changed, and their share."
+        if len(rows) > 1
+        else ""
+    )
+
+
+def costs(runs: Runs) -> str:
+    """Speed of each setting over that of its inexact twin, where both were measured."""
+    rows = [["cost of exactness", "tok/s", "inexact", "speed-up", "(quartiles)", "total"]]
+    for name, ours in runs.items():
+        loose = runs.get(inexact_twin(name), [])
+        if ours and loose:
+            ratios = stats.spread(stats.speedups(ours, loose).values())
+            rates = stats.rate(ours), stats.rate(loose)
+            spread = f"{_number(ratios.low)}–{_number(ratios.high)}"
+            rows.append(
+                [name, *(_number(r, 1) for r in rates), _number(ratios.median), spread, _number(rates[0] / rates[1])]
+            )
+    return table(rows) if len(rows) > 1 else ""
+
+
 def differences(runs: Runs) -> str:
     """Where replies leave the reference, and how close the decision was there."""
     lines = []
@@ -115,6 +147,10 @@ def table(rows: Sequence[Sequence[str]]) -> str:
         )
         for row in rows
     )
+
+
+def _percent(value: float) -> str:
+    return "-" if math.isnan(value) else f"{100 * value:.1f} %"
 
 
 def _number(value: float, digits: int = 2) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
@@ -70,12 +71,12 @@ def _name(config: EngineConfig) -> str:
 
 
 def test_the_table_says_what_matters(cli: Cli, by_strategy: list[tuple[str, EngineConfig]], tmp_path: Path) -> None:
-    """τ, speed-up with spread, identical texts, phases, depths, categories: one row per setting in each."""
+    """τ, speed-up with spread, identical texts, phases, depths, exactness: one row per setting in each."""
     result = cli("bench", "--prompts", prompts_file(tmp_path), "--by-category", "--settings", "4,5,10")
     tau = fake_turn(1, finish="length").stats().tau
     rows = [line.split("  ") for line in result.out.splitlines()]
     tree_rows = [" ".join(r) for r in rows if r[0].startswith(TREE)]
-    assert len(tree_rows) == 3
+    assert len(tree_rows) == 4
     assert f"{tau:.2f}" in tree_rows[0]
     assert tree_rows[0].endswith("3/3")
     assert "reference" in result.out
@@ -169,6 +170,47 @@ def test_other_drafters_are_measured(cli: Cli, by_strategy: list[tuple[str, Engi
     assert all(any(line.startswith(name) for line in result.out.splitlines()) for name in ("mtp 3", "lookahead 1,8"))
 
 
+def test_the_cost_of_exactness_is_shown(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A setting beside its inexact twin, in one run: what was run again, what changed, and what it cost."""
+    asked: list[tuple[str, bool]] = []
+
+    def generate(self: FakeSession, *args: object, **more: object) -> Iterator[Event]:
+        asked.append((self.config.speculative_type, self.config.exact))
+        self._next = iter([again if self.config.speculative_type and self.config.exact else fake_turn(1)])
+        return ORIGINAL(self, *args, **more)  # type: ignore[arg-type]
+
+    again = _with_waits(fake_turn(1))
+    monkeypatch.setattr(FakeSession, "generate", generate)
+    path = tmp_path / "figures.jsonl"
+    flags = ["--settings", "4,5,10; 4,5,10 inexact", "--json", str(path)]
+    result = cli("bench", "--prompts", prompts_file(tmp_path, 2), *flags)
+    assert result.code == 0
+    assert set(asked) == {("", True), ("eagle", True), ("eagle", False)}
+    rows = [line.split() for line in result.out.splitlines()]
+    per_round = f"{3 / len(again.rounds):.2f}"
+    assert ["eagle", "4,5,10", "6", per_round, "6", "2", "33.3", "%"] in rows
+    assert ["eagle", "4,5,10,", "inexact", "0", "0.00", "0", "0", "-"] in rows
+    assert any(line.startswith("cost of exactness") for line in result.out.splitlines())
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    found = {line["setting"]: line for line in lines if line["kind"] == "summary"}
+    assert (found[TREE]["replayed"], found[TREE]["provisional"], found[TREE]["corrected"]) == (6, 6, 2)
+    assert found[TREE]["corrected_share"] == pytest.approx(1 / 3)
+    assert found[f"{TREE}, inexact"]["corrected_share"] is None
+    assert {r["corrected"] for r in lines if r["kind"] == "run" and r["setting"] == TREE} == {1}
+    assert lines[0]["settings"][f"{TREE}, inexact"]["exact"] is False
+
+
+def _with_waits(turn: Turn) -> Turn:
+    """The same turn with two tokens that waited and were confirmed, and one that was corrected."""
+    waiting, following, wrong, right = turn.rounds[3:7]
+    turn.rounds[3] = replace(waiting, provisional=following.emitted[:1] * 2)
+    turn.rounds[4] = replace(following, replayed=following.emitted[:1] * 2)
+    turn.rounds[5] = replace(wrong, provisional=right.emitted[:1])
+    nodes = (right.nodes[0]._replace(target_prob=math.nan), *right.nodes[1:])
+    turn.rounds[6] = replace(right, replayed=right.emitted[:1], nodes=nodes)
+    return turn
+
+
 def test_a_drafter_the_model_lacks_is_refused(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The engine decodes plainly instead and says why; a measurement must not."""
 
@@ -194,9 +236,31 @@ def test_settings_are_parsed() -> None:
         Draft("lookahead", 4, 1, 8),
     ]
     assert drafts("2,2,3,2") == [Draft("eagle", 2, 2, 3, copied=2)]
+    assert drafts("4,5,10; 4,5,10 inexact; mtp 3 inexact; lookahead 4,8, inexact") == [
+        Draft("eagle", 4, 5, 10),
+        Draft("eagle", 4, 5, 10, exact=False),
+        Draft("mtp", 1, 1, 3, exact=False),
+        Draft("lookahead", 4, 1, 8, exact=False),
+    ]
 
 
-@pytest.mark.parametrize("text", ["", "1,3", "1,3,x", "99,3,3", "1;2;3", "mtp", "mtp 1,2", "lookahead", "medusa 3"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1,3",
+        "1,3,x",
+        "1,3,3,",
+        "99,3,3",
+        "1;2;3",
+        "mtp",
+        "mtp 1,2",
+        "lookahead",
+        "medusa 3",
+        "inexact",
+        "4 inexact",
+    ],
+)
 def test_wrong_settings_are_usage_errors(cli: Cli, text: str) -> None:
     """Before the model is loaded."""
     assert cli("bench", "--settings", text).code == 2

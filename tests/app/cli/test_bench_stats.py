@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.cli import bench_stats as stats
 from app.cli.bench_stats import Run
+from app.cli.bench_table import costs
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40)
 
@@ -65,6 +66,29 @@ def test_acceptance_by_depth_is_conditional() -> None:
     first = run(reached_by_depth={1: 10, 2: 4}, accepted_by_depth={1: 4, 2: 1})
     second = run(reached_by_depth={1: 10, 2: 4, 3: 2}, accepted_by_depth={1: 8, 2: 1})
     assert stats.depth_rates([first, second]) == {1: 0.6, 2: 0.25, 3: 0.0}
+
+
+def test_waits_are_shares_of_all_rounds_and_provisional_tokens() -> None:
+    """Sums first, then shares; a setting that never waits has no share of corrections."""
+    found = stats.waits([run(rounds=30, replayed=9, provisional=8, corrected=1), run(rounds=10, replayed=1)])
+    assert found == (10, 8, 1, 0.25, 0.125)
+    none = stats.waits([run()])
+    assert none[:4] == (0, 0, 0, 0.0)
+    assert math.isnan(none.corrected_share)
+    assert math.isnan(stats.waits([]).replayed_per_round)
+
+
+def test_the_cost_of_exactness_compares_twins() -> None:
+    """Each setting against its own inexact twin, prompt by prompt; a setting without a twin has no row."""
+    runs = {
+        "mtp 3": [run("a", decode_ms=1250.0), run("b", decode_ms=1000.0)],
+        "mtp 3, inexact": [run("a", decode_ms=1000.0), run("b", decode_ms=1000.0)],
+        "eagle 1,3,3": [run()],
+    }
+    head, row = (line.split() for line in costs(runs).splitlines())
+    assert head[:3] == ["cost", "of", "exactness"]
+    assert row == ["mtp", "3", "88.9", "100.0", "0.90", "0.85–0.95", "0.89"]
+    assert costs({"mtp 3": [run()]}) == ""
 
 
 def test_host_time_is_the_rest() -> None:
