@@ -13,13 +13,14 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.plots.series import RoundSeries
 from app.selection import Selection
-from app.theme import GAP_SMALL, theme
+from app.theme import FONT_SIZE_DEFAULT, GAP_SMALL, theme
 
 LEAST_HEIGHT, LABEL_HEIGHT = 104, 150  # below the second the name of the x axis is left out
+RIGHT = 8  # between the last round and the edge: half a number of the axis fits
 EMPTY = "No rounds yet. Send a message, or open a recorded run."
 Row = Sequence[Any]
 
@@ -33,11 +34,14 @@ def nice(top: float) -> float:
 
 
 class Chart(QWidget):
-    """A titled plot. Subclasses draw in `draw` and tell their numbers in `headers`, `rows` and `value_at`."""
+    """A titled plot. Subclasses draw in `draw` and tell their numbers in `headers`, `rows` and `value_at`.
+
+    What colours mean stands in the title line, which wraps: nothing is written over the plot or cut by its edge.
+    """
 
     title = ""
     bottom = ""
-    left = ""
+    unit = ""  # of the y axis
 
     def __init__(self, series: RoundSeries, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,6 +53,7 @@ class Chart(QWidget):
         # WORKAROUND for https://github.com/pyqtgraph/pyqtgraph/issues/2672: its menu has no parent and would stay.
         self.item.ctrlMenu.setParent(self, self.item.ctrlMenu.windowFlags())
         self.item.hideButtons()
+        self.item.setContentsMargins(1, 1, RIGHT, 1)
         self.view: pg.ViewBox = self.item.getViewBox()
         self.view.setMouseEnabled(x=True, y=False)
         self.view.setDefaultPadding(0)
@@ -56,6 +61,7 @@ class Chart(QWidget):
         self._ranges: tuple[float, float, float, bool] | None = None
         for side in ("bottom", "left"):
             self.item.getAxis(side).enableAutoSIPrefix(False)
+        self.item.getAxis("bottom").setStyle(hideOverlappingLabels=RIGHT)
         self.view.sigRangeChangedManually.connect(self._user_moved)
         self.plot.scene().sigMouseMoved.connect(self._mouse_moved)
         self.plot.scene().sigMouseClicked.connect(self._mouse_clicked)
@@ -75,6 +81,10 @@ class Chart(QWidget):
 
     def recolor(self) -> None:
         """Set colours of the items."""
+
+    def legend(self) -> list[str]:
+        """What lines and colours mean: pieces of HTML for the title line, which may break between them."""
+        return []
 
     def headers(self) -> Row:
         """Column names of the CSV."""
@@ -126,9 +136,7 @@ class Chart(QWidget):
         top = self.header.height() * scale
         painter.save()
         painter.scale(scale, scale)
-        painter.setFont(self.name.font())
-        painter.setPen(theme().color("text"))
-        painter.drawText(QPointF(GAP_SMALL * 2, self.header.height() - GAP_SMALL * 2), self.title)
+        self.name.render(painter, self.name.pos(), renderFlags=QWidget.RenderFlag.DrawChildren)
         painter.restore()
         self.plot.render(painter, QRectF(0, top, size.width(), size.height() - top), self.plot.viewport().rect())
         painter.end()
@@ -154,26 +162,37 @@ class Chart(QWidget):
         """Follow the theme; pyqtgraph does not by itself."""
         muted, line = theme().color("muted"), theme().color("line")
         self.plot.setBackground(theme().color("surface"))
-        for side, text in (("bottom", self.bottom), ("left", self.left)):
+        for side in ("bottom", "left"):
             axis = self.item.getAxis(side)
             axis.setPen(line)
             axis.setTextPen(muted)
             axis.setTickFont(theme().font(0.78))
-            axis.setLabel(text, **{"color": muted.name(), "font-size": f"{theme().font_size * 0.8:.1f}pt"})
-        self.name.setFont(theme().font(0.9, bold=True))
+        style = {"color": muted.name(), "font-size": f"{theme().font_size * 0.8:.1f}pt"}
+        self.item.getAxis("bottom").setLabel(self.bottom, **style)
+        self._show_bottom()
+        self.name.setFont(theme().font(0.9))
+        self.entitle()
         self.value.setFont(theme().font(0.85))
         self.value.setStyleSheet(
             f"background: {theme().color('raised').name()}; border: 1px solid {line.name()}; padding: 3px;"
         )
         self.empty.setStyleSheet(f"color: {muted.name()}; background: transparent;")
         self.setStyleSheet(f"Chart {{ background: {theme().color('surface').name()}; }}")
+        self.setMinimumHeight(round(LEAST_HEIGHT * theme().font_size / FONT_SIZE_DEFAULT))
         self.recolor()
+
+    def entitle(self) -> None:
+        """Write the title line: name, unit, what the colours mean."""
+        muted = theme().color("muted").name()
+        small = f"color:{muted}; font-size:{theme().font_size * 0.75:.1f}pt"
+        marks = "".join(f"\N{EN SPACE}{mark}" for mark in (self.unit, *self.legend()) if mark)
+        self.name.setText(f"<b>{self.title}</b><span style='{small}'>{marks}</span>")
 
     def resizeEvent(self, event: Any) -> None:
         """Keep the empty text over the plot."""
         super().resizeEvent(event)
         self.empty.setGeometry(self.plot.rect())
-        self.item.getAxis("bottom").showLabel(self.height() >= LABEL_HEIGHT)
+        self._show_bottom()
 
     def leaveEvent(self, event: Any) -> None:
         """Nothing is hovered any more."""
@@ -181,7 +200,8 @@ class Chart(QWidget):
         self._say(None)
 
     def _build(self) -> None:
-        self.name, self.value = QLabel(self.title), QLabel(self.plot)
+        self.name, self.value = QLabel(self.title, wordWrap=True), QLabel(self.plot)
+        self.name.setTextFormat(Qt.TextFormat.RichText)
         self.value.setTextFormat(Qt.TextFormat.PlainText)
         self.value.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.value.hide()
@@ -199,7 +219,10 @@ class Chart(QWidget):
         layout.setSpacing(0)
         layout.addWidget(self.header)
         layout.addWidget(self.plot, 1)
-        self.setMinimumHeight(LEAST_HEIGHT)
+        self.plot.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)  # it would like 640 × 480
+
+    def _show_bottom(self) -> None:
+        self.item.getAxis("bottom").showLabel(self.height() >= LABEL_HEIGHT)
 
     def _user_moved(self, *_: object) -> None:
         self._moved = True

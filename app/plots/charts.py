@@ -27,7 +27,7 @@ class AcceptanceChart(RoundChart):
     """Emitted tokens of each round and their running mean."""
 
     title = "Acceptance length"
-    left = "tokens"
+    unit = "tokens"
 
     def build(self) -> None:
         """Steps and a line."""
@@ -75,13 +75,12 @@ class SpeedChart(RoundChart):
     """Tokens per second of each round, their running mean, and what plain decoding does on this machine."""
 
     title = "Tokens per second"
-    left = "tokens / s"
 
     def build(self) -> None:
         """Steps, a line, and the calibrated line."""
         self.bars = pg.PlotDataItem(stepMode="center", fillLevel=0, skipFiniteCheck=True)
         self.mean = pg.PlotDataItem(antialias=True, skipFiniteCheck=True)
-        self.plain = pg.InfiniteLine(angle=0, label="plain", labelOpts={"position": 0.02, "anchors": [(0, 0), (0, 1)]})
+        self.plain = pg.InfiniteLine(angle=0)
         self.plain.hide()
         for item in (self.bars, self.mean, self.plain):
             self.item.addItem(item)
@@ -95,11 +94,18 @@ class SpeedChart(RoundChart):
         self.plain.setVisible(bool(ms))
         if ms:
             self.plain.setValue(self.plain_speed)
-            self.plain.label.format = f"plain {self.plain_speed:.0f}"
             self.plot.setToolTip(f"Dashed: plain decoding, measured on this machine at {ms:.1f} ms per token.")
         else:
             self.plot.setToolTip(f"The line of plain decoding is missing: {reason}.")
+        self.entitle()
         self.draw()
+
+    def legend(self) -> list[str]:
+        """The dashed line, when there is one."""
+        if not self.plain_speed > 0:
+            return []
+        words = f"╌╌\N{NO-BREAK SPACE}plain\N{NO-BREAK SPACE}{self.plain_speed:.0f}"
+        return [f"<font color='{theme().color('text').name()}'>{words}</font>"]
 
     def recolor(self) -> None:
         """Blue, with a dashed line to compare with."""
@@ -109,10 +115,6 @@ class SpeedChart(RoundChart):
         self.bars.setPen(None)
         self.mean.setPen(pg.mkPen(theme().fate_ink("bonus"), width=2))
         self.plain.setPen(pg.mkPen(theme().color("text"), width=1, style=Qt.PenStyle.DashLine))
-        ground = theme().color("surface")
-        ground.setAlpha(210)
-        self.plain.label.setColor(theme().color("text"))
-        self.plain.label.fill = pg.mkBrush(ground)
 
     def draw(self) -> None:
         """Speed per round."""
@@ -120,7 +122,6 @@ class SpeedChart(RoundChart):
         self.bars.setData(self.edges(), speed)
         self.mean.setData(self.centers(), self.series.mean_speed())
         top = most(speed)
-        self.plain.label.valueChanged()  # it ignores changes made while it was hidden
         self.set_ranges(self.x_range(), max(top, 1.2 * self.plain_speed if self.plain_speed > 0 else 0))
 
     def value_at(self, x: float) -> str:
@@ -147,7 +148,7 @@ class TimeChart(RoundChart):
     """Milliseconds of each round, stacked: draft, verify, commit, host."""
 
     title = "Time per round"
-    left = "ms"
+    unit = "ms"
 
     def build(self) -> None:
         """One filled step curve per part; the sum of all lies behind."""
@@ -159,15 +160,14 @@ class TimeChart(RoundChart):
             self.item.addItem(self.parts[part])
 
     def recolor(self) -> None:
-        """The theme's colours of the parts, and a legend under the axis."""
-        marks = []
+        """The theme's colours of the parts."""
         for part, item in self.parts.items():
             item.setBrush(theme().time(part))
             item.setPen(theme().time(part))
-            marks.append(f"<span style='color:{theme().time(part).name()}'>■</span>{part}")
-        self.item.getAxis("bottom").setLabel(
-            f"{self.bottom} &nbsp; {' '.join(marks)}", **{"font-size": f"{theme().font_size * 0.7:.1f}pt"}
-        )
+
+    def legend(self) -> list[str]:
+        """A square for each part."""
+        return [f"<font color='{theme().time(part).name()}'>■</font>\N{NO-BREAK SPACE}{part}" for part in TIME_PARTS]
 
     def draw(self) -> None:
         """Cumulative sums, the largest behind."""
@@ -221,7 +221,7 @@ class DepthChart(_BarChart):
 
     title = "Accepted by depth"
     bottom = "depth in the tree"
-    left = "% of reached"
+    unit = "%\N{NO-BREAK SPACE}of\N{NO-BREAK SPACE}reached"
 
     def shares(self) -> dict[int, tuple[int, int]]:
         """Depth → (rounds accepted, rounds that reached it)."""
@@ -261,7 +261,7 @@ class RankChart(_BarChart):
 
     title = "Accepted by rank"
     bottom = "rank among siblings"
-    left = "% of accepted"
+    unit = "%\N{NO-BREAK SPACE}of\N{NO-BREAK SPACE}accepted"
 
     def counts(self) -> dict[int, int]:
         """Rank from 1 → accepted tokens."""

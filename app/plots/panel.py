@@ -105,6 +105,7 @@ class PlotPanel(QWidget):
             for kind in ("png", "csv"):
                 export.addAction(f"{chart.title} as {kind.upper()}…", partial(self.export_wanted.emit, name, kind))
         row.addStretch(1)
+        row.setContentsMargins(0, 0, GAP_SMALL, 0)
         self.export_button = QToolButton(text="Export", autoRaise=True)
         self.export_button.setMenu(export)
         self.export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)

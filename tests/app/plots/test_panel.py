@@ -7,13 +7,15 @@ import io
 import time
 
 import pytest
+from pyqtgraph import TextItem
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QImage, QTextDocument
 from PySide6.QtWidgets import QToolButton
 
+from app.plots.chart import RIGHT
 from app.plots.panel import AT_FIRST, PlotPanel
 from app.selection import Selection
-from app.theme import theme
+from app.theme import FONT_SIZE_DEFAULT, theme
 from engine import Turn
 from tests.fake_engine import long_turn
 from tests.fake_turn import fake_turn
@@ -172,19 +174,42 @@ def test_theme_reaches_the_plots(panel, selection, qtbot):
             assert chart.item.getAxis("left").textPen().color() == theme().color("muted")
 
 
+def words(chart):
+    """The title line as it is read, with plain spaces."""
+    text = QTextDocument()
+    text.setHtml(chart.name.text())
+    return " ".join(text.toPlainText().split())
+
+
 def test_axes_have_units(panel):
     """A number without a unit is a riddle."""
-    labels = {
-        n: (c.item.getAxis("left").labelText, c.item.getAxis("bottom").labelText.split(" &nbsp;")[0])
-        for n, c in panel.charts.items()
+    assert {n: (words(c), c.item.getAxis("bottom").labelText) for n, c in panel.charts.items()} == {
+        "acceptance": ("Acceptance length tokens", "round"),
+        "speed": ("Tokens per second", "round"),
+        "time": ("Time per round ms ■ draft ■ verify ■ commit ■ host", "round"),
+        "depth": ("Accepted by depth % of reached", "depth in the tree"),
+        "rank": ("Accepted by rank % of accepted", "rank among siblings"),
     }
-    assert labels == {
-        "acceptance": ("tokens", "round"),
-        "speed": ("tokens / s", "round"),
-        "time": ("ms", "round"),
-        "depth": ("% of reached", "depth in the tree"),
-        "rank": ("% of accepted", "rank among siblings"),
-    }
+
+
+@pytest.mark.parametrize("points", [FONT_SIZE_DEFAULT, 1.25 * FONT_SIZE_DEFAULT])
+def test_nothing_is_cut_where_there_is_little_room(panel, selection, qtbot, points):
+    """At 1280 x 800 the plots are small: titles wrap, the last round has a margin, no text lies on the bars."""
+    theme().set_font_size(points)
+    panel.set_shown(AT_FIRST)
+    panel.resize(625, 140)
+    selection.show_turn(fake_turn(1, rounds=50))
+    panel.set_plain(9.0)
+    settle(panel, qtbot, 50)
+    panel.repaint()
+    assert words(panel.charts["speed"]).endswith("plain 111")
+    assert len({panel.charts[name].y() for name in AT_FIRST}) == 1, "in one row"
+    for name in AT_FIRST:
+        chart = panel.charts[name]
+        qtbot.waitUntil(lambda name=chart.name: name.height() >= name.heightForWidth(name.width()))
+        assert chart.view.sceneBoundingRect().right() <= chart.plot.width() - RIGHT, name
+        assert chart.view.height() >= 30, name
+        assert not [item for item in chart.view.allChildren() if isinstance(item, TextItem)], name
 
 
 def test_redraws_are_limited(panel, selection, qtbot):
