@@ -78,8 +78,10 @@ FATE_INK_DARK: dict[Fate, str] = {
     "drafted": "#86cbf2",
     "pruned": "#a8a8a8",
 }
-# Parts of a round's time, stacked in this order; from the same colour-blind safe set, away from the fates of nodes.
-TIMES: dict[str, str] = {"draft": "#56B4E9", "verify": "#0072B2", "commit": "#009E73", "host": "#999999"}
+# Parts of a round's time, stacked in this order: Okabe-Ito's purple, green and yellow, and a grey; by mode lighter or
+# darker, so that they stand out from the ground and from each other. None means what a fate means.
+TIMES_LIGHT: dict[str, str] = {"draft": "#CC79A7", "verify": "#007A57", "commit": "#A08E00", "host": "#333333"}
+TIMES_DARK: dict[str, str] = {"draft": "#DE93BC", "verify": "#00875F", "commit": "#F0E442", "host": "#E4E4E4"}
 # A mark that doubles each colour, for legends and labels.
 FATE_MARKS: dict[Fate, str] = {"accepted": "✓", "rejected": "✕", "bonus": "★", "drafted": "·", "pruned": "⋯"}
 
@@ -161,7 +163,7 @@ class Theme(QObject):
 
     def time(self, part: str) -> QColor:
         """Fill of a part of a round's time: draft, verify, commit, host."""
-        return QColor(TIMES[part])
+        return QColor((TIMES_DARK if self.dark else TIMES_LIGHT)[part])
 
     def font(self, scale: float = 1.0, *, bold: bool = False, mono: bool = False) -> QFont:
         """Body font times `scale`; `mono` for code, ids and numbers in columns."""

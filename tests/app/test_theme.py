@@ -1,5 +1,8 @@
 """The look: roles exist in both modes, can be read, and reach the application."""
 
+from itertools import combinations
+
+import numpy as np
 import pytest
 from PySide6.QtGui import QColor, QPalette
 
@@ -60,6 +63,59 @@ def test_fates_are_okabe_ito(shown):
         shown.set_mode(mode)
         names = [shown.fate(f).name().upper() for f in ("accepted", "rejected", "bonus", "drafted")]
         assert names == ["#0072B2", "#D55E00", "#E69F00", "#56B4E9"]
+
+
+# What a colour-blind eye sees, as matrices on linear RGB (Machado, Oliveira and Fernandes 2009, severity 1).
+SIGHTS = {
+    "all colours": [1, 0, 0, 0, 1, 0, 0, 0, 1],
+    "no green": [0.367, 0.861, -0.228, 0.280, 0.673, 0.047, -0.012, 0.043, 0.969],
+    "no red": [0.152, 1.053, -0.205, 0.115, 0.786, 0.099, -0.004, -0.048, 1.052],
+    "no blue": [1.256, -0.077, -0.179, -0.078, 0.931, 0.148, 0.005, 0.691, 0.304],
+}
+TIMES = pytest.mark.parametrize(
+    ("times", "colors"), [(look.TIMES_LIGHT, look.LIGHT), (look.TIMES_DARK, look.DARK)], ids=["light", "dark"]
+)
+
+
+def seen(color, sight):
+    """CIE L*a*b* of a colour as that eye sees it, [3]."""
+    rgb = np.array([QColor(color).redF(), QColor(color).greenF(), QColor(color).blueF()])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    linear = np.clip(np.reshape(SIGHTS[sight], (3, 3)) @ linear, 0, 1)
+    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ linear
+    x, y, z = np.cbrt(np.maximum(xyz / [0.9505, 1, 1.0888], 0.008856))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@TIMES
+def test_times_stand_out_from_the_ground(times, colors):
+    """WCAG asks 3:1 for what must be seen to read a chart."""
+    for part, color in times.items():
+        assert contrast(QColor(color), QColor(colors["surface"])) >= 3, part
+
+
+@TIMES
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_times_differ_for_every_eye(times, colors, sight):
+    """Draft and verify lie on each other in every bar; pink and green alone are one colour to many."""
+    for first, second in combinations(times, 2):
+        assert np.linalg.norm(seen(times[first], sight) - seen(times[second], sight)) >= 15, (first, second)
+
+
+@TIMES
+def test_times_are_no_fates(times, colors):
+    """Blue must not mean “accepted” in the tree and “verify” in the bar below it."""
+    for part, color in times.items():
+        for fate, other in look.FATES.items():
+            assert np.linalg.norm(seen(color, "all colours") - seen(other, "all colours")) >= 25, (part, fate)
+
+
+def test_times_follow_the_mode(shown):
+    """The same four names in both modes."""
+    assert look.TIMES_LIGHT.keys() == look.TIMES_DARK.keys()
+    for mode, times in (("dark", look.TIMES_DARK), ("light", look.TIMES_LIGHT)):
+        shown.set_mode(mode)
+        assert {part: shown.time(part).name().upper() for part in times} == times
 
 
 def test_one_theme_per_application(shown, qapp):
