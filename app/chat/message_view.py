@@ -196,7 +196,9 @@ class MessageView(QFrame):
 
     def heightForWidth(self, width: int) -> int:
         """Height of the content at a width."""
-        return self._layout.totalHeightForWidth(width)
+        if self._layout.hasHeightForWidth():
+            return self._layout.totalHeightForWidth(width)
+        return self._layout.totalSizeHint().height()  # nothing in it wraps: code alone, or no text at all
 
     def hasHeightForWidth(self) -> bool:
         """Height depends on width."""

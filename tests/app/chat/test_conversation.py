@@ -88,8 +88,8 @@ def test_the_wheel_scrolls_the_conversation_over_text_and_code(view: Conversatio
     settle()
     for kind in ("TextBlock", "CodeView"):
         shown = [t for w in view.flow.widgets() if w.isVisible() for t in w.texts() if type(t).__name__ == kind]
-        before = view.flow.verticalScrollBar().value()
         target = shown[-1].viewport()
+        before = target.mapTo(view, QPoint()).y()  # not the scroll bar: heights above become exact meanwhile
         centre = QPointF(target.rect().center())
         event = QWheelEvent(
             centre, target.mapToGlobal(centre), QPoint(), QPoint(0, 120),
@@ -97,7 +97,7 @@ def test_the_wheel_scrolls_the_conversation_over_text_and_code(view: Conversatio
         )  # fmt: skip
         QApplication.sendEvent(target, event)
         settle()
-        assert view.flow.verticalScrollBar().value() < before
+        assert target.mapTo(view, QPoint()).y() > before
 
 
 def test_scrolling_back_to_the_end_follows_again(view: ConversationView) -> None:
@@ -324,3 +324,18 @@ def test_a_bad_end_is_said(view: ConversationView) -> None:
     settle()
     feet = [view.flow.widget_of(n)._footer.text() for n in (2, 4, 6)]
     assert feet == ["interrupted: Eyrie ended before the reply was complete", "stopped", "It <b>broke</b>."]
+
+
+def test_a_reply_of_nothing_but_code_is_seen(view: ConversationView) -> None:
+    """While it streams, when it is finished, and an empty one: none may shrink to nothing."""
+    code = "```py\nx = 1\ny = 2\n```"
+    view.set_messages([message(1, "user"), message(2, text=code), message(3, "user"), message(4, text="")])
+    settle()
+    assert view.view_of(2).height() > view.view_of(2).texts()[0].height() > 30
+    assert view.view_of(4).height() >= view.view_of(4).copy_button.height()
+    view.set_messages([message(1, "user"), message(5, text="", finish_reason="")])
+    view.begin(5)
+    view.append_text(5, "```py\nx = 1\ny = 2\n")
+    settle()
+    running = view.view_of(5)
+    assert running.height() > running.texts()[0].height() > 30
