@@ -57,7 +57,7 @@ class EngineApi(Protocol):
         """Name to one-line description, in display order."""
 
     def installed_models(self) -> list[Path]:
-        """Model folders that are ready to load."""
+        """Model folders that are ready to load, the default one first."""
 
     def ensure_model(
         self, name: str = ..., *, progress: ProgressCallback = ..., cancel: threading.Event | None = ...

@@ -21,7 +21,7 @@ SAVE_MS = 500  # between two savings of the settings while a slider moves
 
 
 class ModelController(QObject):
-    """Loads the model of last time by itself when it is there.
+    """Loads the model of last time by itself when it is there, the default one when none was used before.
 
     Signals:
         changed(): `state`, `info`, `models` or `sentence` is another.

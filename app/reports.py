@@ -16,7 +16,7 @@ class EngineReady:
     """The engine is imported."""
 
     strategies: Mapping[str, str]
-    models: tuple[Path, ...]  # model folders that are there
+    models: tuple[Path, ...]  # model folders that are there, the default one first
     catalog: tuple[Any, ...] = ()  # models that can be fetched: .name, .wheel_size in bytes, .licence, .origin
 
 

@@ -80,10 +80,12 @@ def ensure_model(
 
 
 def installed_models() -> list[Path]:
-    """Complete model folders of this version in the user's cache, by name."""
-    return [
+    """Complete model folders of this version in the user's cache: what `ensure_model` makes first, others by name."""
+    found = [
         folder for folder, card in _cards() if card.converter_version == CONVERTER_VERSION and card.is_whole(folder)
     ]
+    usual = [_folder(entry.name, entry.precision) for entry in CATALOG]
+    return [f for f in usual if f in found] + [f for f in found if f not in usual]
 
 
 def _plan(name: str, precision: str | None, progress: steps.ProgressCallback, cancel: threading.Event | None) -> _Job:

@@ -123,6 +123,24 @@ def test_recording_opens_without_a_model(make, qtbot):
     assert window.panels.page is window.panels.welcome
 
 
+def test_first_of_several_models_is_loaded_and_the_last_one_remembered(make, qtbot):
+    """The engine lists the default model first; what the user took instead stays theirs."""
+
+    class Several(FakeEngine):
+        def installed_models(self) -> list[Path]:
+            return [Path("usual"), Path("a-precision-that-sorts-before")]
+
+    window = make(Several([fake_turn(1)]))
+    qtbot.waitUntil(lambda: window.models.state == "ready")
+    assert window.models.info.folder == Path("usual")
+    window.models.load(Path("a-precision-that-sorts-before"))
+    qtbot.waitUntil(lambda: window.models.state == "ready" and not window.link.busy)
+    window.close()
+    window = make(Several([fake_turn(1)]))
+    qtbot.waitUntil(lambda: window.models.state == "ready")
+    assert window.models.info.folder == Path("a-precision-that-sorts-before")
+
+
 def test_download_fails_is_retried_and_leads_to_a_chat(make, qtbot):
     """What went wrong is said on the page; the retry works; the chat is ready by itself."""
     error = DownloadError("The server answered 503: try again later.")

@@ -136,6 +136,14 @@ def test_the_conversion_is_asked_for_the_right_thing(builder: Builder, catalog: 
     assert len(installed_models()) == 2
 
 
+def test_the_usual_precision_is_listed_first(builder: Builder, catalog: list[str]) -> None:
+    """Whoever takes the first must not get a precision that sorts before the model's own ("float32", "int8")."""
+    others = [ensure_model("Tiny", precision=precision) for precision in ("int8", "float32")]
+    assert installed_models() == sorted(others)
+    usual = ensure_model("Tiny")
+    assert installed_models() == [usual, *sorted(others)]
+
+
 def test_rowwise_precision_gets_a_calibration_text(builder: Builder, gguf: Path) -> None:
     """Without it the scales would be missing, and the model visibly worse."""
     ensure_model(str(gguf), precision="int8-rowwise")
