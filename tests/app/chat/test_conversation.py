@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.chat.conversation import ConversationView
 from app.chat.flow import MOST_ALIVE
@@ -32,6 +32,20 @@ def wheel(view: ConversationView, up: int) -> None:
         Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
     )  # fmt: skip
     QApplication.sendEvent(view.flow.viewport(), event)
+
+
+def wheel_at(target: QWidget, up: int) -> None:
+    """Turn the wheel over a widget: as the system's own event it goes up from parent to parent until one takes it."""
+    centre = QPointF(target.rect().center())
+    at: QWidget | None = target
+    while at is not None:
+        event = QWheelEvent(
+            centre, target.mapToGlobal(centre), QPoint(), QPoint(0, up),
+            Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+        )  # fmt: skip
+        if QApplication.sendEvent(at, event) and event.isAccepted():
+            break
+        at = at.parentWidget()
 
 
 def at_end(view: ConversationView) -> bool:
@@ -85,17 +99,12 @@ def test_the_end_is_followed_only_when_it_was_in_view(view: ConversationView) ->
 def test_the_wheel_scrolls_the_conversation_over_text_and_code(view: ConversationView) -> None:
     """Text and code inside messages do not swallow the wheel."""
     view.set_messages(conversation(30, "Words.\n\n```py\nx = 1\n```\n\nMore words."))
-    settle()
+    settle(300)
     for kind in ("TextBlock", "CodeView"):
         shown = [t for w in view.flow.widgets() if w.isVisible() for t in w.texts() if type(t).__name__ == kind]
         target = shown[-1].viewport()
         before = target.mapTo(view, QPoint()).y()  # not the scroll bar: heights above become exact meanwhile
-        centre = QPointF(target.rect().center())
-        event = QWheelEvent(
-            centre, target.mapToGlobal(centre), QPoint(), QPoint(0, 120),
-            Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
-        )  # fmt: skip
-        QApplication.sendEvent(target, event)
+        wheel_at(target, 120)
         settle()
         assert target.mapTo(view, QPoint()).y() > before
 
