@@ -151,7 +151,7 @@ def style_sheet() -> str:
     )
     return (
         f"p {{ margin-top: 0; margin-bottom: 8px; line-height: 125%; }} {heads}"
-        f"ul, ol {{ margin-top: 0; margin-bottom: 8px; -qt-list-indent: 1; }} li {{ margin-bottom: 3px; }}"
+        f"ul, ol {{ margin-top: 0; margin-bottom: 8px; }} li {{ margin-bottom: 3px; }}"
         f"code {{ font-family: '{mono}'; background-color: {colors.color('code').name()}; }}"
         f"blockquote {{ margin-left: 14px; margin-right: 0; color: {colors.color('muted').name()}; }}"
         f"a {{ color: {colors.color('accent').name()}; }}"

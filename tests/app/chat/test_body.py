@@ -175,3 +175,15 @@ def test_links_show_their_target_and_open_only_on_open(qtbot, monkeypatch: pytes
     assert box is not None
     next(b for b in box.buttons() if b.text() == "Open").click()
     assert opened == ["https://a.example/"]
+
+
+def test_nested_lists_are_indented_by_level(qtbot) -> None:
+    """An outline whose levels all stand at the same place says something else."""
+    body = MarkdownBody("1. one\n   - nested\n     - deeper\n2. two\n   1. inside")
+    qtbot.addWidget(body)
+    (text,) = body.blocks()
+    block, seen = text.document().begin(), []
+    while block.isValid():
+        seen.append((block.text(), block.textList().format().indent()))
+        block = block.next()
+    assert seen == [("one", 1), ("nested", 2), ("deeper", 3), ("two", 1), ("inside", 2)]
