@@ -103,6 +103,7 @@ class Recorder:
             ),
             provisional=() if ended else tuple(tokens[len(v.sound) :]),
             timings=timings(),
+            drafted_by=v.proposal.drafted_by if v.proposal else "nothing",
         )
 
     def _chosen(self, v: Verified) -> dict[int, int]:

@@ -18,6 +18,7 @@ TRACE_VERSION = 1
 
 Source = Literal["first", "plain", "draft", "bonus", "correction"]
 FinishReason = Literal["stop_token", "stop_string", "length", "context", "cancelled", "error"]
+DraftedBy = Literal["unknown", "nothing", "head", "copy", "ngram"]
 PhaseName = Literal["root", "level", "prune", "verify", "accept", "commit"]
 
 
@@ -111,6 +112,8 @@ class Round:
     timings: Timings
     replayed: tuple[Token, ...] = ()  # tokens decided earlier and run again at the head of this pass
     provisional: tuple[Token, ...] = ()  # tokens decided in this round that wait for the next pass to confirm them
+    # Where the candidates came from: passes of a draft head, text copied whole, counts of earlier text. Nothing: plain.
+    drafted_by: DraftedBy = "unknown"  # in traces older than the field
 
     @property
     def drafted(self) -> int:

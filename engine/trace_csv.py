@@ -29,6 +29,7 @@ COLUMNS = {
     "kv_before": "cache rows committed before the round",
     "kv_appended": "rows of the target pass",
     "kv_kept": "of these, rows that stay",
+    "drafted_by": "head, copy (of earlier text), ngram (counts of earlier text), nothing; unknown in older traces",
     "text": "what became displayable, as a JSON string: white space visible, never a formula to a spreadsheet",
 }
 
@@ -49,6 +50,6 @@ def _row(r: Round) -> list[object]:
         *(r.index, r.position, s.strategy, s.eagle_topk, s.eagle_depth, s.draft_predict_length, s.temperature),
         *(r.drafted, r.verified, r.accepted_emitted, len(r.emitted)),
         *(f"{ms:.3f}" for ms in times),
-        *(r.kv.before, r.kv.appended, len(r.kv.kept)),
+        *(r.kv.before, r.kv.appended, len(r.kv.kept), r.drafted_by),
         json.dumps(r.text.encode(errors="replace").decode(), ensure_ascii=False),
     ]

@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.token_tree import TokenTree
 from engine.trace import (
+    DraftedBy,
     FinishReason,
     KvChange,
     Node,
@@ -226,4 +227,7 @@ def _round(
     kv = KvChange(prompt + index, rows, tuple(nodes[i].row for i in committed))
     text = "".join(t.text for t in emitted)
     timings = _timings(model.rng, now, depth, rows)
-    return Round(number, prompt + index, settings, nodes, tuple(accepted), emitted, text, kv, timings)
+    by: DraftedBy = "head" if len(nodes) > 1 else "nothing"
+    return Round(
+        number, prompt + index, settings, nodes, tuple(accepted), emitted, text, kv, timings, drafted_by=by
+    )  # fmt: skip

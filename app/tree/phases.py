@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from app.tree.words import plural
+from app.tree.words import drafter, plural
 from engine.trace import Node, Phase, PhaseName, Round
 
 State = Literal["hidden", "root", "drafted", "pruned", "verified", "accepted", "rejected"]
@@ -30,6 +30,8 @@ def steps(shown: Round) -> tuple[Step, ...]:
     if not shown.drafted:
         return (root, _verify(shown), _accept(shown), _commit(shown))
     depth = max(n.depth for n in shown.nodes)
+    if drafter(shown) == "copy":
+        return (root, _copy(shown, depth), _prune(shown), _verify(shown), _accept(shown), _commit(shown))
     levels = [Step("level", i, str(i), _level_sentence(shown, i, depth)) for i in range(1, depth + 1)]
     return (root, *levels, _prune(shown), _verify(shown), _accept(shown), _commit(shown))
 
@@ -99,20 +101,11 @@ def _root_sentence(shown: Round) -> str:
     return f"The round starts from the last decided token, at position {shown.position}. {again}".strip()
 
 
-def _is_copied(shown: Round) -> bool:
-    """Whether the draft came from earlier text: the head would give every level-1 parent all its children."""
-    s, first = shown.settings, sum(n.depth == 1 for n in shown.nodes)
-    return s.strategy == "lookahead" or (
-        s.strategy == "eagle" and (first < s.eagle_topk or max(n.depth for n in shown.nodes) > s.eagle_depth)
-    )
-
-
 def _level_sentence(shown: Round, level: int, depth: int) -> str:
     made = sum(n.depth == level for n in shown.nodes)
     parents = sum(n.depth == level - 1 and n.active for n in shown.nodes) or 1
-    if _is_copied(shown):
-        made_words = plural(made, "candidate")
-        return f"Draft level {level}: copied from where the same tokens stood before, {made_words}, no draft pass."
+    if drafter(shown) == "ngram":
+        return f"Draft level {level}: looked up in earlier text, {plural(made, 'candidate')}, no draft pass."
     k = shown.settings.eagle_topk
     how = f"{k} likeliest tokens after each" if k > 1 else "likeliest token after each"
     of = "the root" if level == 1 else plural(parents, "node") + " chosen for it"
@@ -120,7 +113,16 @@ def _level_sentence(shown: Round, level: int, depth: int) -> str:
     return f"Draft level {level}: the {how} of {of} make {plural(made, 'candidate')}{cost}."
 
 
+def _copy(shown: Round, depth: int) -> Step:
+    """The whole chain at once, as the engine makes it."""
+    copied = f"{plural(shown.drafted, 'token')} copied from where the same tokens stood before, no draft pass."
+    return Step("level", depth, "copy", copied)
+
+
 def _prune(shown: Round) -> Step:
+    if drafter(shown) == "copy":
+        stay = f"A copied draft is one chain: all {plural(shown.drafted, 'token')} of it stay."
+        return Step("prune", 0, "prune", stay)
     gone = shown.drafted - shown.verified
     limit = shown.settings.draft_predict_length
     stay = f"The {shown.verified} likeliest paths of {plural(shown.drafted, 'candidate')} stay"

@@ -9,13 +9,13 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 
 from app.tree.drawing import OWN, Key
 from app.tree.facts import wanted
-from app.tree.words import node_fate, number, own_token, own_token_fate, percent, visible
+from app.tree.words import node_fate, number, origin, own_token, own_token_fate, percent, visible
 from engine.trace import Node, Round
 
 Index = QModelIndex | QPersistentModelIndex
 COLUMNS = (
     "token", "fate", "draft p", "path p", "rank", "depth", "node", "parent", "token id", "expanded", "verified row",
-    "accepted", "target wanted next", "log p", "path log p",
+    "accepted", "target wanted next", "log p", "path log p", "drafted by",
 )  # fmt: skip
 
 
@@ -40,7 +40,7 @@ class TreeModel(QAbstractItemModel):
         if shown:
             for i, token in enumerate(shown.replayed):
                 cells = (visible(token.text), "run again", "", "", "", "", "", "", str(token.id), "", str(i), "", "")
-                self._add(f"again {i}", -1, (*cells, "", ""))
+                self._add(f"again {i}", -1, (*cells, "", "", ""))
             self._add_node(shown, shown.nodes[0], -1)
         self.endResetModel()
 
@@ -60,7 +60,7 @@ class TreeModel(QAbstractItemModel):
         own = own_token(shown)
         if own and own.node == node.id:
             cells = ["★ " + visible(own.text), own_token_fate(shown, own), "", "", "", str(node.depth + 1), "", ""]
-            cells += [str(own.id), "", "", "", f"target p {percent(own.prob)}", "", ""]
+            cells += [str(own.id), "", "", "", f"target p {percent(own.prob)}", "", "", ""]
             self._add(OWN, entry, tuple(cells))
 
     def row_text(self, index: QModelIndex) -> str:
@@ -142,4 +142,5 @@ def node_cells(shown: Round, node: Node) -> tuple[str, ...]:
         wanted(node),
         number(node.logprob) if inner else "",
         number(node.cum_logprob) if inner else "",
+        origin(shown) if inner else "",
     )

@@ -6,7 +6,7 @@ import math
 import unicodedata
 from functools import lru_cache
 
-from engine.trace import Node, Round, Source, Token
+from engine.trace import DraftedBy, Node, Round, Source, Token
 
 _SYMBOLS = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍", "\x7f": "␡", "\u00a0": "⍽"}
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
@@ -48,6 +48,27 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def drafter(shown: Round) -> DraftedBy:
+    """Where the candidates came from. Traces older than the field: what strategy and shape of the tree prove.
+
+    A head gives the root all `eagle_topk` children and grows no deeper than `eagle_depth`; a copied chain need not.
+    """
+    if shown.drafted_by != "unknown":
+        return shown.drafted_by
+    s, first = shown.settings, sum(n.depth == 1 for n in shown.nodes)
+    if not first:
+        return "nothing"
+    if s.strategy == "lookahead":
+        return "ngram"
+    copied = s.strategy == "eagle" and (first < s.eagle_topk or max(n.depth for n in shown.nodes) > s.eagle_depth)
+    return "copy" if copied else "unknown"
+
+
+def origin(shown: Round) -> str:
+    """`drafter` in words."""
+    return {"head": "the draft head", "copy": "copied text", "ngram": "looked-up text"}.get(drafter(shown), "")
+
+
 def own_token(shown: Round) -> Token | None:
     """The token the target drew after the last accepted node (bonus, correction or plain), emitted or not."""
     last = shown.nodes[shown.path()[-1]]
@@ -87,7 +108,8 @@ def summary(shown: Round, count: int | None = None) -> str:
     which = f"Round {shown.index + 1}" + (f" of {count}" if count else "")
     if not shown.drafted:
         return f"{which}: plain, {made}"
-    return f"{which}: {len(shown.accepted)} of {shown.verified} accepted, {made}"
+    copied = " copied" if drafter(shown) == "copy" else ""
+    return f"{which}: {len(shown.accepted)} of {shown.verified}{copied} accepted, {made}"
 
 
 def describe(shown: Round) -> str:
@@ -98,7 +120,8 @@ def describe(shown: Round) -> str:
     if not shown.drafted:
         return f"round {shown.index + 1}: plain decoding{then}"
     pruned = shown.drafted - shown.verified
-    counts = f"{len(shown.accepted)} of {shown.verified} drafted accepted"
+    drafted = "copied" if drafter(shown) == "copy" else "drafted"
+    counts = f"{len(shown.accepted)} of {shown.verified} {drafted} accepted"
     return f"round {shown.index + 1}: {counts}: {path}{then}; {pruned} pruned before verification"
 
 

@@ -14,16 +14,18 @@ from numpy.typing import NDArray
 
 from engine.config import EngineConfig
 from engine.token_tree import Candidates, PrunedTree
+from engine.trace import DraftedBy
 
 Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A draft: every candidate for the record, and the rows to verify, parents before children."""
+    """A draft: every candidate for the record, the rows to verify (parents before children), and who made it."""
 
     candidates: Candidates
     rows: PrunedTree
+    drafted_by: DraftedBy
 
 
 class Strategy(Protocol):

@@ -83,7 +83,7 @@ class Eagle:
             hidden = out.hidden[tree.grow(out.ids, out.scores)]  # [topk, hidden] of each new node's own parent
             yield tree.candidates
         rows = tree.finalize(root, min(config.draft_predict_length, max_nodes))
-        return Proposal(tree.candidates, rows)
+        return Proposal(tree.candidates, rows, "head")
 
     def _shape(self, config: EngineConfig) -> tuple[int, int]:
         """Children per node, and levels."""

@@ -46,4 +46,4 @@ class EagleLookup(Eagle):
         for parent, child in enumerate(chain):
             tree.add(parent, [child])
         yield tree.candidates
-        return Proposal(tree.candidates, tree.finalize(root, len(chain)))
+        return Proposal(tree.candidates, tree.finalize(root, len(chain)), "copy")

@@ -90,7 +90,7 @@ class Lookahead:
                 tree.add(node, _children(found, config.eagle_topk))
             yield tree.candidates
         rows = tree.finalize(root, nodes)
-        return Proposal(tree.candidates, rows)
+        return Proposal(tree.candidates, rows, "ngram")
 
     def _is_sure(self, first: Continuation, root: int, config: EngineConfig) -> bool:
         """Whether to draft at all. As in MNN, `fcfs` never asks, and nothing asks again after the first token."""

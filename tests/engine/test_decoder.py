@@ -33,7 +33,7 @@ def proposal(seed: int, topk: int, depth: int, nodes: int) -> Proposal:
     for _ in range(depth - 1):
         active = len(tree.get_ids())
         tree.grow(np.array([rng.permutation(40)[:topk] for _ in range(active)]), scores(active))
-    return Proposal(tree.candidates, tree.finalize(ROOT, nodes))
+    return Proposal(tree.candidates, tree.finalize(ROOT, nodes), "head")
 
 
 def paths(p: Proposal, layout: Layout) -> list[list[int]]:
@@ -145,7 +145,7 @@ def tree_of(*children: tuple[int, list[int]]) -> Proposal:
     tree = TokenTree(2)
     tree.init([10, 20], np.log([0.6, 0.3]))
     tree.grow([tokens for _, tokens in children], np.log([[0.6, 0.3], [0.6, 0.3]]))
-    return Proposal(tree.candidates, tree.finalize(ROOT, 6))
+    return Proposal(tree.candidates, tree.finalize(ROOT, 6), "head")
 
 
 def decide(

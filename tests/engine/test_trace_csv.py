@@ -33,6 +33,14 @@ def test_columns_and_sums(strategy: str) -> None:
     assert "".join(json.loads(r["text"]) for r in table) == "".join(r.text for r in turn.rounds)
 
 
+def test_who_drafted_is_a_column() -> None:
+    """Copied rounds cost no draft pass: whoever averages draft times must be able to tell them apart."""
+    turn = fake_turn(4, rounds=3)
+    turn.rounds[2] = replace(turn.rounds[2], drafted_by="copy")
+    assert [r["drafted_by"] for r in rows(turn)] == ["head", "head", "copy"]
+    assert {r["drafted_by"] for r in rows(fake_turn(4, strategy="plain"))} == {"nothing"}
+
+
 def test_text_is_inert() -> None:
     """Formulas, line breaks, quotes and broken characters stay one harmless cell on one line."""
     turn = fake_turn(4, rounds=1)

@@ -81,6 +81,20 @@ def test_json_is_strict_and_says_what_it_is() -> None:
     assert text.isascii()
 
 
+def test_who_drafted_is_kept_and_may_be_missing(tmp_path: Path) -> None:
+    """A copied draft is no guess of the window's; traces from before the field still load, also those that ship."""
+    turn = fake_turn(1, rounds=3)
+    turn.rounds[1] = replace(turn.rounds[1], drafted_by="copy")
+    document = json.loads(trace_to_json(turn))
+    assert [r.drafted_by for r in trace_from_json(json.dumps(document)).rounds] == ["head", "copy", "head"]
+    for r in document["rounds"]:
+        del r["drafted_by"]
+    assert {r.drafted_by for r in trace_from_json(json.dumps(document)).rounds} == {"unknown"}
+    shipped = sorted((Path(__file__).parents[2] / "assets" / "traces").glob("*.json.gz"))
+    assert len(shipped) == 3
+    assert all(load_trace(path).rounds for path in shipped)
+
+
 def test_size_is_reasonable() -> None:
     """A round of 68 candidates takes a few kilobytes, not a hundred."""
     turn = fake_turn(1, rounds=50)
@@ -139,6 +153,8 @@ DAMAGE: list[tuple[Change, str]] = [
     (lambda d: d["rounds"][1]["emitted"]["id"].__setitem__(0, 5), "not the token of its node"),
     (lambda d: d["rounds"][1]["emitted"]["source"].__setitem__(0, 0), "not one of first, plain, draft"),
     (lambda d: [c.extend([c[-1]] * 9) for c in d["rounds"][1]["emitted"].values()], "it emits 1"),
+    (lambda d: d["rounds"][1].update(drafted_by="luck"), "drafted_by is not one of unknown, nothing, head"),
+    (lambda d: d["rounds"][1].update(drafted_by="nothing"), "candidates, drafted by nothing"),
     (lambda d: d["rounds"][1]["kv"].update(appended=2), "its cache grows by 2 rows"),
     (lambda d: d["rounds"][1]["kv"].update(kept=[0, 999]), "out of range"),
     (lambda d: d["rounds"][1]["kv"].update(kept=[1, 0]), "out of order"),

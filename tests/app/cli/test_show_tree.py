@@ -52,6 +52,12 @@ def test_every_fate_has_its_mark() -> None:
     assert round_text(small_round(), show_pruned=True) == WHOLE
 
 
+def test_copied_drafts_are_called_copied() -> None:
+    """No head drafted them."""
+    assert "4 copied, 3 verified" in round_text(replace(small_round(), drafted_by="copy"))
+    assert "4 looked up, 3 verified" in round_text(replace(small_round(), drafted_by="ngram"))
+
+
 def test_pruned_nodes_are_counted_not_shown() -> None:
     """By default the tree is what the model verified."""
     lines = round_text(small_round()).splitlines()

@@ -116,8 +116,19 @@ def test_waiting_is_said_and_placed(shown):
     assert labels[index] == "commit"
 
 
-def test_copied_drafts_are_called_copied(shown):
-    """A chain copied from earlier text has no draft pass and no likeliest tokens to speak of."""
-    wider = replace(shown.settings, eagle_topk=shown.settings.eagle_topk + 1)  # more than any node has children
-    assert "copied" in by_name(replace(shown, settings=wider), "level", 1).sentence
-    assert "copied" not in by_name(shown, "level", 1).sentence
+def test_copied_draft_is_one_step(shown):
+    """A chain copied from earlier text has no draft passes: it comes whole, and none of it is pruned."""
+    chain = [n._replace(parent=n.id - 1, depth=n.id, rank=0, row=n.id, kept=True, accepted=False) for n in shown.nodes]
+    copied = replace(shown, nodes=(shown.nodes[0], *chain[1:17]), accepted=(), drafted_by="copy")
+    told = steps(copied)
+    assert [s.label for s in told] == ["root", "copy", "prune", "verify", "accept", "commit"]
+    assert told[1].sentence.startswith("16 tokens copied from where the same tokens stood before")
+    assert set(states(copied, told[1]).values()) == {"root", "drafted"}
+    assert told[2].sentence == "A copied draft is one chain: all 16 tokens of it stay."
+
+
+def test_looked_up_drafts_have_no_passes(shown):
+    """Lookahead reads earlier text; there is no head whose passes could be timed."""
+    told = by_name(replace(shown, drafted_by="ngram"), "level", 1).sentence
+    assert "looked up in earlier text" in told
+    assert "pass of the draft head" not in by_name(replace(shown, drafted_by="ngram"), "level", 5).sentence

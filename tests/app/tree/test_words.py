@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.tree.words import describe, node_fate, own_token, own_token_fate, percent, summary, tree_text, visible
+from app.tree.facts import facts
+from app.tree.words import describe, drafter, node_fate, own_token, own_token_fate, percent, summary, tree_text, visible
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,24 @@ def test_summary_counts_what_the_record_counts(shown, plain):
     """The headline must agree with the record."""
     assert summary(shown, 60).startswith(f"Round {shown.index + 1} of 60: 3 of 24 accepted, 4 tokens in ")
     assert summary(plain).startswith(f"Round {plain.index + 1}: plain, 1 token in ")
+
+
+def test_who_drafted_is_said_and_only_guessed_where_it_is_certain(shown, plain):
+    """The record decides; of older ones only what their strategy or shape proves is said."""
+    copied = replace(shown, drafted_by="copy")
+    assert " of 24 copied accepted" in summary(copied)
+    assert "of 24 copied accepted" in describe(copied)
+    assert dict(facts(copied, 1)[2])["drafted by"] == "copied text"
+    assert "an estimate" in dict(facts(copied, 1)[2])["draft p"]
+    assert dict(facts(shown, 1)[2])["drafted by"] == "the draft head"
+    assert (drafter(shown), drafter(plain)) == ("head", "nothing")
+    old, s = replace(shown, drafted_by="unknown"), shown.settings
+    assert drafter(old) == "unknown"
+    assert dict(facts(old, 1)[2])["drafted by"] == "not recorded"
+    assert drafter(replace(old, settings=replace(s, eagle_topk=s.eagle_topk + 1))) == "copy"  # a head makes them all
+    assert drafter(replace(old, settings=replace(s, eagle_depth=s.eagle_depth - 1))) == "copy"  # and no level more
+    assert drafter(replace(old, settings=replace(s, strategy="lookahead"))) == "ngram"
+    assert drafter(replace(plain, drafted_by="unknown")) == "nothing"
 
 
 def test_description_names_the_path(shown, plain):
