@@ -96,6 +96,10 @@ class WelcomePage(QScrollArea):
             self._trace_row.add(button)
             self.trace_buttons.append(button)
         self._traces_card.setVisible(bool(paths))
+        before: QWidget = self
+        for button in (*self.trace_buttons, *self._model_buttons):  # made in another order than they stand
+            QWidget.setTabOrder(before, button)
+            before = button
 
     def set_model(self, name: str, size: int, licence: str) -> None:
         """What would be fetched; size in bytes."""
@@ -127,6 +131,7 @@ class WelcomePage(QScrollArea):
         self._show(note=f"{name} is ready: start a chat on the left, or press Ctrl+N.")
 
     def _show(self, *, button: str = "", progress: bool = False, error: str = "", note: str = "") -> None:
+        focused = next((widget for widget in self._model_buttons if widget.hasFocus()), None)
         self.get_button.setVisible(bool(button))
         self.get_button.setText(button or "Get the model")
         for widget in (self.bar, self.step, self.cancel_button):
@@ -138,6 +143,8 @@ class WelcomePage(QScrollArea):
         for widget in (self.folder_button, self.gguf_button):
             widget.setVisible(not progress)
         self._buttons.arrange(force=True)
+        if focused is not None and focused.isHidden() and (progress or button):
+            (self.cancel_button if progress else self.get_button).setFocus()
 
     def _make_traces(self) -> QFrame:
         card, column = self._card("Look at a recorded run", "Real rounds of the default model. Nothing to download.")
@@ -167,7 +174,8 @@ class WelcomePage(QScrollArea):
         for widget in (self.error, self.note, self.step, self.bar):
             column.addWidget(widget)
         self._buttons = FlowGrid(BUTTON_WIDTH)
-        for button in (self.get_button, self.cancel_button, self.folder_button, self.gguf_button):
+        self._model_buttons = (self.get_button, self.cancel_button, self.folder_button, self.gguf_button)
+        for button in self._model_buttons:
             self._buttons.add(button)
         column.addWidget(self._buttons)
         return card
