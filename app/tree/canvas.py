@@ -7,8 +7,8 @@ from PySide6.QtGui import QMouseEvent, QNativeGestureEvent, QPainter, QResizeEve
 from PySide6.QtWidgets import QFrame, QGraphicsView, QWidget
 
 ZOOM_STEP, ZOOM_LEAST, ZOOM_MOST = 1.2, 0.08, 4.0
-FIT_LEAST, FIT_MOST = 0.55, 1.25  # automatic fit neither shrinks text below reading size nor blows up small drawings
-ESSENCE_LEAST = 0.35  # but it shrinks this far to have the essence in sight
+FIT_LEAST, FIT_MOST = 0.7, 1.25  # automatic fit neither shrinks text below reading size nor blows up small drawings
+ESSENCE_LEAST = 0.55  # but it shrinks this far where that brings the whole essence in sight
 CLICK_SLACK = 4  # pixels a click may move
 
 
@@ -29,6 +29,8 @@ class Canvas(QGraphicsView):
         self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.FullViewportUpdate)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        for bar in (self.horizontalScrollBar(), self.verticalScrollBar()):
+            bar.actionTriggered.connect(self._scrolled)
         self.viewport().setMouseTracking(True)  # Qt does not, for items without hover events
 
     def content(self) -> QRectF:
@@ -38,6 +40,10 @@ class Canvas(QGraphicsView):
     def essence(self) -> QRectF:
         """What must be in sight when not everything fits."""
         raise NotImplementedError
+
+    def at_end(self) -> bool:
+        """Whether the end of the essence is looked at, rather than its start, where not even that fits."""
+        return False
 
     def pointed(self, at: QPointF | None) -> None:
         """The mouse is over a scene point, or has left."""
@@ -61,7 +67,13 @@ class Canvas(QGraphicsView):
     def refit(self) -> None:
         """After a change: fit, unless the user has chosen a view. Text stays readable; the essence comes first."""
         if not self.own_zoom:
-            self._fit(max(ESSENCE_LEAST, min(FIT_LEAST, self._scale_of(self.essence()))))
+            essence = self._scale_of(self.essence())
+            self._fit(essence if ESSENCE_LEAST <= essence < FIT_LEAST else FIT_LEAST)
+
+    def follow(self) -> None:
+        """After a step: move to where `at_end` says, unless all is in sight or the user has chosen a view."""
+        if not self.own_zoom and self._scale_of(self.content()) < self.scale_now:
+            self.centerOn(self._essence_centre(self.scale_now))
 
     def zoom(self, factor: float, at: QPointF | None = None) -> None:
         """Zoom by a factor around a viewport point, the middle if none is given."""
@@ -75,6 +87,11 @@ class Canvas(QGraphicsView):
     def _take_over(self) -> None:
         self.own_zoom = True
         self.moved()
+
+    def _scrolled(self, _action: int) -> None:
+        """By wheel, or by a scroll bar's own mouse and keys."""
+        if any(bar.maximum() > bar.minimum() for bar in (self.horizontalScrollBar(), self.verticalScrollBar())):
+            self._take_over()
 
     def _fit(self, least: float) -> None:
         rect = self.content()
@@ -91,10 +108,13 @@ class Canvas(QGraphicsView):
         return min(room.width() / max(rect.width(), 1.0), room.height() / max(rect.height(), 1.0), FIT_MOST)
 
     def _essence_centre(self, scale: float) -> QPointF:
-        """The middle of the essence; its start where even that is too large."""
+        """The middle of the essence; where even that is too large, as much as fits from its start or up to its end."""
         rect, width, height = self.essence(), self.viewport().width() / scale, self.viewport().height() / scale
-        x = rect.center().x() if rect.width() <= width else rect.left() + width / 2
-        y = rect.center().y() if rect.height() <= height else rect.top() + height / 2
+        x, y = rect.center().x(), rect.center().y()
+        if rect.width() > width:
+            x = rect.right() - width / 2 if self.at_end() else rect.left() + width / 2
+        if rect.height() > height:
+            y = rect.bottom() - height / 2 if self.at_end() else rect.top() + height / 2
         return QPointF(x, y)
 
     def pan(self, by: QPoint) -> None:
@@ -119,9 +139,6 @@ class Canvas(QGraphicsView):
             self.zoom(ZOOM_STEP ** (event.angleDelta().y() / 120), event.position())
             event.accept()
         else:
-            bars = self.horizontalScrollBar(), self.verticalScrollBar()
-            if any(bar.maximum() > bar.minimum() for bar in bars):
-                self._take_over()
             super().wheelEvent(event)
 
     def viewportEvent(self, event: QEvent) -> bool:

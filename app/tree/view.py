@@ -115,6 +115,8 @@ class TreeView(Canvas):
         self.nothing.setVisible(not self.tree.drawing.cards)
         if refit:
             self.refit()
+        else:
+            self.follow()
         if refit or (self.tree.marked("current") is None and self.tree.marked("hovered") is None):
             self.hover_card.hide()
         self._describe()
@@ -187,6 +189,10 @@ class TreeView(Canvas):
     def essence(self) -> QRectF:
         """The accepted path."""
         return self.tree.path_rect()
+
+    def at_end(self) -> bool:
+        """From the walk on: where it has led; before, the root that the tree grows from."""
+        return self.step is not None and self.step.name in ("accept", "commit")
 
     def moved(self) -> None:
         """The card would point at the wrong place."""

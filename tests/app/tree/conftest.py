@@ -37,6 +37,14 @@ def plain() -> Round:
 
 
 @pytest.fixture(scope="session")
+def copied() -> Round:
+    """A chain of sixteen copied tokens, all accepted, and the target's own."""
+    shown = fake_turn(2, rounds=9, topk=1, depth=16, length=16, accept=1.0).rounds[4]
+    assert len(shown.accepted) == 16
+    return replace(shown, drafted_by="copy")
+
+
+@pytest.fixture(scope="session")
 def again(shown: Round) -> Round:
     """The same round with two rows that are run again before the root."""
     tokens = (Token(7, " once", "draft", 3, 0.5, 1.0), Token(8, "\n", "bonus", 4, 0.25, 1.0))

@@ -116,10 +116,8 @@ def test_waiting_is_said_and_placed(shown):
     assert labels[index] == "commit"
 
 
-def test_copied_draft_is_one_step(shown):
+def test_copied_draft_is_one_step(copied):
     """A chain copied from earlier text has no draft passes: it comes whole, and none of it is pruned."""
-    chain = [n._replace(parent=n.id - 1, depth=n.id, rank=0, row=n.id, kept=True, accepted=False) for n in shown.nodes]
-    copied = replace(shown, nodes=(shown.nodes[0], *chain[1:17]), accepted=(), drafted_by="copy")
     told = steps(copied)
     assert [s.label for s in told] == ["root", "copy", "prune", "verify", "accept", "commit"]
     assert told[1].sentence.startswith("16 tokens copied from where the same tokens stood before")

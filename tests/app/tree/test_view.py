@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QKeyEvent, QWheelEvent
 
+from app.tree.canvas import ESSENCE_LEAST, FIT_LEAST
 from app.tree.drawing import OWN
 from app.tree.facts import facts
 from app.tree.phases import steps
@@ -41,6 +42,11 @@ def wheel(view, delta, modifiers):
     view.wheelEvent(event)
 
 
+def seen(view):
+    """What is in sight, in scene units."""
+    return view.mapToScene(view.viewport().rect()).boundingRect()
+
+
 def test_an_empty_view_says_what_to_do(view):
     """No blank pane."""
     assert view.nothing.isVisible()
@@ -54,8 +60,7 @@ def test_a_round_is_described_and_fitted(view, shown):
     assert not view.nothing.isVisible()
     assert view.accessibleName()
     assert view.accessibleDescription() == describe(shown)
-    seen = view.mapToScene(view.viewport().rect()).boundingRect()
-    assert seen.adjusted(-2, -2, 2, 2).contains(view.tree.content_rect)
+    assert seen(view).adjusted(-2, -2, 2, 2).contains(view.tree.content_rect)
 
 
 def test_a_tree_too_large_to_read_shows_its_accepted_path(view):
@@ -64,14 +69,41 @@ def test_a_tree_too_large_to_read_shows_its_accepted_path(view):
     shown = max(turn.rounds, key=lambda r: len(r.accepted))
     view.resize(1400, 400)
     view.show_round(shown)
-    assert view.scale_now == pytest.approx(0.55)
-    last = view.tree.nodes[OWN]
-    assert view.mapToScene(view.viewport().rect()).boundingRect().contains(last.pos())
+    assert ESSENCE_LEAST <= view.scale_now <= FIT_LEAST
+    assert seen(view).contains(view.tree.nodes[OWN].pos())
+    assert seen(view).contains(view.tree.nodes[0].pos())
     view.fit()
-    assert view.scale_now < 0.55
-    assert (
-        view.mapToScene(view.viewport().rect()).boundingRect().adjusted(-9, -9, 9, 9).contains(view.tree.content_rect)
-    )
+    assert view.scale_now < ESSENCE_LEAST
+    assert seen(view).adjusted(-9, -9, 9, 9).contains(view.tree.content_rect)
+
+
+@pytest.mark.parametrize("sideways", [True, False])
+def test_a_long_copied_chain_stays_readable_and_is_followed(view, copied, sideways):
+    """Sixteen tokens in a row do not fit: the root while drafting, the end of the walk from the walk on."""
+    view.resize(*((600, 300) if sideways else (300, 400)))
+    view.set_sideways(sideways)
+    root, copy, *_, accept, _commit = steps(copied)
+    for step, start, end in ((root, True, False), (copy, True, False), (accept, False, True), (root, True, False)):
+        view.show_round(copied, step)
+        assert view.scale_now == pytest.approx(FIT_LEAST)
+        assert seen(view).contains(view.tree.nodes[0].pos()) is start, step.label
+        assert seen(view).contains(view.tree.nodes[OWN].pos()) is end, step.label
+    view.show_round(copied)
+    assert seen(view).contains(view.tree.nodes[OWN].pos()), "live shows where it ended"
+    view.fit()
+    assert seen(view).adjusted(-9, -9, 9, 9).contains(view.tree.content_rect), "F shows all"
+
+
+def test_scrolling_along_a_chain_is_the_user_s_view(view, copied):
+    """Dragging the scroll bar must not be undone by the next step."""
+    view.resize(600, 300)
+    view.show_round(copied)
+    bar = view.horizontalScrollBar()
+    bar.triggerAction(bar.SliderAction.SliderPageStepSub)
+    place = bar.value()
+    view.show_round(copied, steps(copied)[0])
+    assert bar.value() == place
+    assert view.own_zoom
 
 
 def test_small_trees_are_not_blown_up(view, plain):
