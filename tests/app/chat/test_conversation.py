@@ -348,3 +348,28 @@ def test_a_reply_of_nothing_but_code_is_seen(view: ConversationView) -> None:
     settle()
     running = view.view_of(5)
     assert running.height() > running.texts()[0].height() > 30
+
+
+def test_the_editor_of_a_prompt_is_in_view(view: ConversationView) -> None:
+    """Up in the empty field opens an editor that can be seen, above a reply longer than the window."""
+    view.activateWindow()
+    view.set_messages([message(1, "user", "A question?"), message(2, text="- a line\n" * 60)])
+    settle()
+    view.edit_last_prompt()
+    settle(100)
+    editor = view.view_of(1).editor
+    assert editor.input.visibleRegion().boundingRect().height() == editor.input.height()
+    assert editor.send_button.visibleRegion().boundingRect().height() == editor.send_button.height()
+
+
+def test_the_editor_fits_into_a_narrow_window(view: ConversationView) -> None:
+    """At the width the conversation has beside the tree, every word on the editor's buttons can be read."""
+    view.resize(440, 500)
+    view.set_messages([message(1, "user", "A question?"), message(2)])
+    settle()
+    view.edit_last_prompt()
+    settle(100)
+    editor = view.view_of(1).editor
+    for button in (editor.cancel_button, editor.send_button):
+        assert button.width() >= button.sizeHint().width()
+    assert editor.hint.height() >= editor.hint.heightForWidth(editor.hint.width())
