@@ -83,8 +83,8 @@ class ConversationView(QWidget):
         self.pill.hide()
         self.flow.installEventFilter(self)
         for keys, call in (
-            ("Alt+Up", lambda: self._focus_step(-1)),
-            ("Alt+Down", lambda: self._focus_step(1)),
+            ("Alt+Up", lambda: self.focus_step(-1)),
+            ("Alt+Down", lambda: self.focus_step(1)),
         ):
             shortcut = QShortcut(QKeySequence(keys), self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(call)
@@ -285,21 +285,26 @@ class ConversationView(QWidget):
         if not 0 <= seen <= height - LINE:
             self.flow.show_item(view.message.id, y - height // 3)
 
-    def _focus_step(self, delta: int) -> None:
-        """Move the focus to the neighbouring message."""
-        ids = list(self._messages)
-        if not ids:
-            return
-        focus = self.window().focusWidget()
-        here = next(
-            (v.message.id for v in self.views() if focus is not None and (v is focus or v.isAncestorOf(focus))), None
-        )
-        at = ids.index(here) + delta if here in ids else len(ids) - 1
-        key = ids[max(0, min(at, len(ids) - 1))]
+    def has_focus(self, key: int) -> bool:
+        """Whether the focus is on a message or in it."""
+        view, focus = self.view_of(key), self.window().focusWidget()
+        return view is not None and focus is not None and (view is focus or view.isAncestorOf(focus))
+
+    def focus_message(self, key: int) -> None:
+        """Put the focus on a message."""
         view = self.reveal(key)
         if view is not None:
             view.setFocus(Qt.FocusReason.TabFocusReason)
             self.flow.ensureWidgetVisible(view, 0, GAP)
+
+    def focus_step(self, delta: int) -> None:
+        """Move the focus to the neighbouring message; to the newest when it is elsewhere."""
+        ids = list(self._messages)
+        if not ids:
+            return
+        here = next((v.message.id for v in self.views() if self.has_focus(v.message.id)), None)
+        at = ids.index(here) + delta if here in ids else len(ids) - 1
+        self.focus_message(ids[max(0, min(at, len(ids) - 1))])
 
     # --- look
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -89,6 +89,9 @@ class ChatPane(QWidget):
         ):
             shortcut = QShortcut(QKeySequence(keys), self)
             shortcut.activated.connect(call)
+        here = Qt.ShortcutContext.WidgetWithChildrenShortcut
+        leave = QShortcut(QKeySequence("Alt+Up"), self.composer, context=here)
+        leave.activated.connect(lambda: self.view.focus_step(-1))
 
     # --- which chat
 
@@ -262,9 +265,15 @@ class ChatPane(QWidget):
         except StoreError as error:
             self.problem.emit(str(error))
             return
+        focused = self.view.has_focus(message)
         self.view.set_messages(self._path, at_end=False)
         self._mark_dropped()
         self.view.show_message(family[index].id)
+        if focused:
+            self.view.focus_message(family[index].id)
+        newest = next((m for m in reversed(self._path) if m.has_trace), None)
+        if newest is not None:
+            self.turn_wanted.emit(newest.id)
         self.request_count()
 
     def _mark_dropped(self) -> None:

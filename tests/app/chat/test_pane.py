@@ -283,3 +283,51 @@ def test_files_out_and_in(pane: ChatPane, engine: Engine, store: Store, tmp_path
         import_chat(store, written)
     assert file_name('a/b: "c"?\n…', "md") == "a b c.md"
     assert file_name("...", "json") == "chat.json"
+
+
+def test_versions_by_keyboard(pane: ChatPane, engine: Engine) -> None:
+    """← and → go through the versions one after the other: the focus goes with them."""
+    pane.activateWindow()
+    pane.send("q1")
+    last = engine.answer("a1")
+    for n in (2, 3):
+        pane.regenerate(last)
+        last = engine.answer(f"a{n}")
+    settle()
+    view_of(pane, last).setFocus()
+    seen = []
+    for key in (Qt.Key.Key_Left, Qt.Key.Key_Left, Qt.Key.Key_Right):
+        QTest.keyClick(pane.focusWidget(), key)
+        settle()
+        seen.append(pane.focusWidget().message.content)
+    assert seen == ["a2", "a1", "a2"]
+    view_of(pane, pane.view.message_ids()[-1]).next_button.setFocus()
+    QTest.keyClick(pane.focusWidget(), Qt.Key.Key_Space)
+    settle()
+    assert pane.focusWidget() is view_of(pane, last)
+
+
+def test_the_rounds_beside_the_chat_are_of_the_shown_version(
+    qtbot, pane: ChatPane, engine: Engine, store: Store
+) -> None:
+    """Another version on the left and the old one's tree on the right would contradict each other."""
+    pane.send("q1")
+    first = engine.answer("a1")
+    store.traces.save(first, "{}")
+    pane.regenerate(first)
+    again = engine.answer("a2")
+    settle()
+    with qtbot.waitSignal(pane.turn_wanted) as caught:
+        view_of(pane, again).previous_button.click()
+    assert caught.args == [first]
+
+
+def test_alt_up_leads_from_the_field_to_the_messages(pane: ChatPane, engine: Engine) -> None:
+    """The way to the newest reply for those who have just written."""
+    pane.activateWindow()
+    pane.send("q1")
+    reply = engine.answer("a1")
+    settle()
+    pane.composer.input.setFocus()
+    QTest.keyClick(pane.composer.input, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    assert pane.focusWidget() is view_of(pane, reply)
