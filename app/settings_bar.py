@@ -72,6 +72,7 @@ class SettingsBar(QFrame):
         self.hint.setWordWrap(True)
         self.rest = Rest()
         self.rest.setWidget(self._more)
+        self.rest.setAccessibleName("More settings")
         self._arrange()
         settings.config_changed.connect(self._refresh)
         settings.sampling_changed.connect(self._refresh)

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLineEdit, QSlider
+from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLineEdit, QSlider, QWidget
 
 from app.engine_settings import EngineSettings
 from app.setting_field import Scale
@@ -176,3 +176,11 @@ def test_everything_is_named(bar):
     for widget in [w for kind in kinds for w in bar.findChildren(kind)]:
         if widget.objectName() != "qt_spinbox_lineedit":
             assert widget.accessibleName() or len(getattr(widget, "text", str)()) > 1, widget
+
+
+def test_every_stop_of_tab_has_a_name(bar):
+    """Also the scrolled area behind More, which takes the focus to be scrolled by keys."""
+    bar.more_button.click()
+    stops = [w for w in bar.findChildren(QWidget) if w.focusPolicy() & Qt.FocusPolicy.TabFocus and w.isVisibleTo(bar)]
+    assert bar.rest in stops
+    assert not [w for w in stops if not w.accessibleName() and not getattr(w, "text", str)()]
