@@ -48,6 +48,7 @@ class StatusLine(QWidget):
         for widget in (self.bar, self.cancel):
             row.addWidget(widget)
             widget.hide()
+        row.addStrut(self.cancel.sizeHint().height())  # or the whole window would move when it comes and goes
         for label in (self.strategy, self.speed, self.tau, self.gain, self.context):
             label.setTextFormat(Qt.TextFormat.PlainText)
             row.addSpacing(GAP_LARGE - GAP)

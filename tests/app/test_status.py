@@ -127,3 +127,11 @@ def test_colours_follow_the_theme(qtbot):
         assert bar.strategy.styleSheet() != before
     finally:
         theme().set_mode(mode)
+
+
+def test_the_line_is_as_high_with_progress_as_without(qtbot, status):
+    """Cancel comes and goes while a model loads; the whole window must not jump by it."""
+    status.set_state("Starting the engine…")
+    before = status.sizeHint().height()
+    status.set_progress(Progress("Loading", 1, 4))
+    assert status.sizeHint().height() == before
