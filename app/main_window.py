@@ -474,9 +474,9 @@ class MainWindow(QMainWindow):
             available = self.screen().availableSize()
             self.resize(SIZE.boundedTo(available) if available.width() < 1900 else QSize(1680, 980))
         self.panels.default_sizes(self.width(), self.height())
+        self.view_menu.restore(layout)
         for name, splitter in self.panels.splitters.items():
             restore_splitter(splitter, layout.get(f"splitter.{name}"))
-        self.view_menu.restore(layout)
 
     def _save(self) -> None:
         layout: dict[str, Any] = {"geometry": geometry(self), **self.view_menu.state()}

@@ -89,7 +89,8 @@ class Panels(QWidget):
     @property
     def splitters(self) -> dict[str, QSplitter]:
         """By name, for saving."""
-        return {"across": self.across, "left": self.left, "right": self.right}
+        inner = {"tree_across": self.tree.across, "tree_side": self.tree.side, "tree_down": self.tree.down}
+        return {"across": self.across, "left": self.left, "right": self.right, **inner}
 
     def default_sizes(self, width: int, height: int) -> None:
         """Sensible sizes for a window of this size."""

@@ -55,6 +55,7 @@ class ViewMenu(QObject):
         return {
             "shown": {name: panels.is_shown(name) for name in panels.parts},
             "plots": panels.plots.shown,
+            "tree": panels.tree.header.options(),
             "more": panels.sliders.more_button.isChecked(),
             "mode": theme().mode,
             "font": theme().font_size,
@@ -70,6 +71,9 @@ class ViewMenu(QObject):
                 self._panels.set_shown(name, shown[name])
         if isinstance(kept.get("plots"), list):
             self._panels.plots.set_shown([str(name) for name in kept["plots"]])
+        if isinstance(kept.get("tree"), dict):
+            toggles = kept["tree"].items()
+            self._panels.tree.header.set_options({name: on for name, on in toggles if isinstance(on, bool)})
         self._panels.sliders.more_button.setChecked(kept.get("more") is True)
         if kept.get("mode") in MODES:
             theme().set_mode(kept["mode"])

@@ -448,6 +448,11 @@ def test_next_start_is_as_this_one_ended(make, engine, qtbot):
     theme().set_font_size(12)
     window.settings.set_value("eagle_depth", 7)
     window.player.set_pace(50)
+    header = window.panels.tree.header
+    for button in (header.ghosts_button, header.table_button, header.kv_button):
+        button.click()
+    window.panels.tree.across.setSizes([200, 400])
+    shares = window.panels.tree.across.sizes()
     window.close()
     theme().set_mode("system")
     theme().set_font_size(10)
@@ -461,16 +466,28 @@ def test_next_start_is_as_this_one_ended(make, engine, qtbot):
     assert again.settings.config.eagle_depth == 7
     assert again.toolbar.pace.currentData() == 50
     assert again.panels.pane.chat == chat
+    tree = again.panels.tree
+    assert tree.header.options() == {"pruned": True, "table": True, "mask": False, "kv": True, "top_down": False}
+    assert tree.view.ghosts
+    assert (tree.table.isVisible(), tree.kv_strip.isVisible(), tree.mask_pane.isVisible()) == (True, True, False)
+    assert tree.across.sizes() == pytest.approx(shares, abs=10)
     qtbot.waitUntil(lambda: again.selection.count == 12)
 
 
 def test_damaged_layout_is_ignored(make, engine, qtbot, tmp_path):
     """A file edited by hand must not keep the window from opening."""
     store = open_store(tmp_path / "data")
-    store.settings.set("window.layout", {"geometry": "%%%", "shown": 3, "plots": {"a": 1}, "font": "x", "pace": []})
+    store.settings.set("window.layout", {"geometry": "%%%", "shown": 3, "tree": [], "plots": {"a": 1}, "font": "x"})
     store.close()
     window = make(engine)
     assert window.isVisible()
+    window.close()
+    store = open_store(tmp_path / "data")
+    store.settings.set("window.layout", {"tree": {"table": "yes", "kv": 1, "nonsense": True}, "pace": []})
+    store.close()
+    window = make(engine)
+    assert window.isVisible()
+    assert not any(window.panels.tree.header.options().values())
 
 
 def test_fits_a_small_screen(window):
