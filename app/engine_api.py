@@ -85,10 +85,17 @@ class ModelInfo:
     has_draft: bool
     context_length: int
     defaults: EngineConfig
+    threads: int = 0  # that it computes with; 0: unknown
 
     @classmethod
     def of(cls, model: LoadedModel) -> ModelInfo:
         """Copy the plain facts out of a model."""
         return cls(
-            model.name, Path(model.folder), model.precision, model.has_draft, model.dims.context_length, model.defaults
+            model.name,
+            Path(model.folder),
+            model.precision,
+            model.has_draft,
+            model.dims.context_length,
+            model.defaults,
+            getattr(model, "threads", 0),
         )

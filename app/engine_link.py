@@ -15,6 +15,7 @@ from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 
 from app.engine_api import EngineLoader, ModelInfo, real_engine
 from app.jobs import Calibrate, Count, Generate, Job, Load, Recorder, Run, Start
+from app.pace import Pace
 from app.record_queue import RecordQueue
 from app.reports import (
     Answered,
@@ -32,7 +33,8 @@ from app.reports import (
 from app.worker import EngineWorker
 from engine import EngineConfig, Event, SamplingConfig
 
-BUSY_MS, IDLE_MS = 33, 150  # how often the queue is emptied
+BUSY_MS, IDLE_MS = 33, 150  # how often the queue is emptied; the first is stretched up to SLOWEST_MS
+SLOWEST_MS = 100
 REPORTS_PER_TICK = 64  # keeps one tick short when recordings are played as fast as possible
 STACK_BYTES = 16 << 20  # some systems give threads half a megabyte, too little for a parser
 
@@ -71,6 +73,7 @@ class EngineLink(QObject):
     def __init__(self, load_engine: EngineLoader = real_engine, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.model: ModelInfo | None = None
+        self.pace = Pace(self)
         self._numbers = itertools.count(1)
         self._open: set[int] = set()  # jobs not done yet
         self._reports: RecordQueue[Report] = RecordQueue()
@@ -166,6 +169,7 @@ class EngineLink(QObject):
         self.worker.post(job)
         self._timer.setInterval(BUSY_MS)
         if not was_busy:
+            self.pace.set_busy(True)
             self.busy_changed.emit(True)
         return job.number
 
@@ -187,8 +191,10 @@ class EngineLink(QObject):
                 self._tell(report)
         if batch:
             self.turn_events.emit(batch_job, batch)
-        if not self.busy and not final:
-            self._timer.setInterval(IDLE_MS)
+        if final:
+            return
+        self.pace.look()
+        self._timer.setInterval(min(self.pace.interval(BUSY_MS), SLOWEST_MS) if self.busy else IDLE_MS)
 
     def _tell(self, report: Report) -> None:
         match report:
@@ -198,6 +204,7 @@ class EngineLink(QObject):
                 self.progressed.emit(job, progress)
             case ModelReady(_, info):
                 self.model = info
+                self.pace.set_threads(info.threads)
                 self.model_ready.emit(info)
             case Counted(key, tokens):
                 self.counted.emit(key, tokens)
@@ -217,4 +224,5 @@ class EngineLink(QObject):
             self._open.discard(job)
             self.done.emit(job)
             if not self.busy:
+                self.pace.set_busy(False)
                 self.busy_changed.emit(False)

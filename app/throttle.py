@@ -6,14 +6,16 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
 
+from app.pace import Pace
+
 
 class Throttle(QObject):
-    """`throttle()` runs `call` now, or when the interval since the last run is over."""
+    """`throttle()` runs `call` now, or when the interval since the last run is over; `pace` may stretch it."""
 
-    def __init__(self, call: Callable[[], object], interval_ms: int, parent: QObject) -> None:
+    def __init__(self, call: Callable[[], object], interval_ms: int, parent: QObject, pace: Pace | None = None) -> None:
         super().__init__(parent)
         self._call = call
-        self._interval = interval_ms
+        self._interval, self._pace = interval_ms, pace
         self._wanted = False
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._expired)
@@ -45,5 +47,5 @@ class Throttle(QObject):
 
     def _run(self) -> None:
         self._wanted = False
-        self._timer.start(self._interval)
+        self._timer.start(self._pace.interval(self._interval) if self._pace else self._interval)
         self._call()

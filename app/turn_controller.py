@@ -23,7 +23,7 @@ class TurnController(QObject):
 
     Signals:
         started(Turn): a turn began; it grows while it runs.
-        grown(): records were added to it, at most ten times a second.
+        grown(): records were added to it, at most ten times a second, less where the engine needs every processor.
         ended(Turn): it is complete, or failed.
         waiting(object): a stepped engine waits at this `Phase`; None: it goes on.
         failed(str, str): sentence, traceback or "".
@@ -51,7 +51,7 @@ class TurnController(QObject):
         self._selection, self._settings = selection, settings
         self._job = 0
         self._phase: Phase | None = None  # at which a stepped engine waits
-        self._announce = Throttle(self._tell, ANNOUNCE_MS, self)
+        self._announce = Throttle(self._tell, ANNOUNCE_MS, self, link.pace)
         self.request: Request | None = None
         self.last_request: Request | None = None
         self.turn: Turn | None = None

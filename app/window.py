@@ -20,6 +20,8 @@ from app.store import open_store
 from app.theme import theme
 from app.watchdog import Watchdog
 
+SWITCH_SECONDS = 0.0005  # the engine's thread must not wait Python's usual 5 ms for a window that draws
+
 
 class UncaughtErrors(QObject):
     """Errors that nobody caught, from any thread, as a signal in the main thread.
@@ -56,6 +58,7 @@ def run(argv: list[str], *, load_engine: EngineLoader = real_engine) -> int:
 
     `argv`: nothing, or "replay" and the file of a recorded run to open.
     """
+    sys.setswitchinterval(SWITCH_SECONDS)
     app = QApplication.instance() or QApplication(["eyrie"])
     assert isinstance(app, QApplication)
     app.setApplicationName("Eyrie")

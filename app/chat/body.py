@@ -1,11 +1,12 @@
 """The inside of a message as a column of blocks, and how it grows while the text arrives.
 
 Finished blocks are made once and never touched again; only the tail changes: text is appended as it comes, and its
-Markdown is shown at most four times a second.
+Markdown is shown at most four times a second, more rarely where it is long.
 """
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from PySide6.QtCore import QTimer
@@ -17,7 +18,8 @@ from app.chat.text_block import TextBlock
 from app.theme import GAP, GAP_SMALL
 
 INDENT = 28  # pixels per list around a code block
-REFRESH_MS = 250
+REFRESH_MS, SLOWEST_MS = 250, 2000  # between two pictures of the Markdown of an unfinished tail
+SHARE = 50  # a picture may cost this part of the time to the next
 REFRESH_UP_TO = 6000  # characters of the tail; a longer one shows its Markdown when it is finished
 
 
@@ -80,7 +82,7 @@ class MarkdownBody(QWidget):
 
     def _refresh(self) -> None:
         """Show the Markdown of an unfinished tail."""
-        tail = self._splitter.tail
+        began, tail = time.thread_time(), self._splitter.tail
         if not isinstance(self._tail, TextBlock) or len(tail) > REFRESH_UP_TO:
             return
         if self._tail.textCursor().hasSelection():  # someone is about to copy
@@ -88,6 +90,8 @@ class MarkdownBody(QWidget):
         found = blocks(tail, dict(self._env))
         if len(found) == 1 and found[0].kind == "text":
             self._tail.set_html(found[0].content)
+        cost = 1000 * (time.thread_time() - began)
+        self._timer.setInterval(round(min(max(SHARE * cost, REFRESH_MS), SLOWEST_MS)))
 
     def _show(self, found: list[Block], reuse: TextBlock | CodeBlock | None = None) -> None:
         """Add finished blocks; the first takes over the tail's widget where it is of its kind."""

@@ -18,7 +18,7 @@ from markdown_it.token import Token
 
 SCHEMES = ("http", "https", "mailto")
 ENDING = re.compile(r"\n[ \t]*\n(?![-*+>|]|\d+[.)])\S.*\n|\n(?:#|```|~~~)")  # a line that may begin a new block
-LONG, GROWTH = 1500, 1.2  # characters; part
+LONG, GROWTH = 200, 1.5  # characters; part
 BLANK = re.compile(r"(?:[ \t]*\n)+")
 OPENER = re.compile(r"^ {0,3}(`{3,}(?=[^`]*$)|~{3,})\s*(.*?)\s*$")
 

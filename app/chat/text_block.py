@@ -31,6 +31,7 @@ class TextBlock(Findable, QTextBrowser):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._html: str | None = None
+        self._heights: dict[int, int] = {}  # by width, of the present content
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -40,6 +41,7 @@ class TextBlock(Findable, QTextBrowser):
         self.setUndoRedoEnabled(False)
         self.viewport().setAutoFillBackground(False)
         self.document().setDocumentMargin(0)
+        self.document().contentsChanged.connect(self._heights.clear)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -78,10 +80,12 @@ class TextBlock(Findable, QTextBrowser):
         self.updateGeometry()
 
     def heightForWidth(self, width: int) -> int:
-        """Height of the content at a width."""
-        if self.lineWrapColumnOrWidth() != width:
-            self.setLineWrapColumnOrWidth(width)
-        return math.ceil(self.document().size().height())
+        """Height of the content at a width. Layouts ask again and again, for several widths: laying out is dear."""
+        found = self._heights.get(width)
+        if found is None:
+            self._wrap(width)
+            found = self._heights[width] = math.ceil(self.document().size().height())
+        return found
 
     def hasHeightForWidth(self) -> bool:
         """Height depends on width."""
@@ -104,7 +108,7 @@ class TextBlock(Findable, QTextBrowser):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Lay out for the new width."""
-        self.heightForWidth(self.width())
+        self._wrap(self.width())
         super().resizeEvent(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -115,6 +119,7 @@ class TextBlock(Findable, QTextBrowser):
         """Measure again when the font changed."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
+            self._heights.clear()
             self.updateGeometry()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -128,13 +133,18 @@ class TextBlock(Findable, QTextBrowser):
         self.viewport().update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw."""
+        """Draw, wrapped at the width that it has: another one may have been measured last."""
+        self._wrap(self.width())
         super().paintEvent(event)
         if self.hasFocus() and self.focusPolicy() == Qt.FocusPolicy.StrongFocus:
             painter = QPainter(self.viewport())
             painter.setPen(QPen(QColor(theme().color("accent")), 1, Qt.PenStyle.DotLine))
             painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
             painter.end()
+
+    def _wrap(self, width: int) -> None:
+        if self.lineWrapColumnOrWidth() != width:
+            self.setLineWrapColumnOrWidth(width)
 
     def _link_clicked(self, url: QUrl) -> None:
         links.ask(self.window(), url)
