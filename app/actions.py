@@ -105,6 +105,15 @@ OTHER_KEYS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Up in an empty field", "edit the last prompt"),
         ("Esc", "stop the reply"),
     ),
+    "Messages": (
+        ("Alt+Up, Alt+Down", "to the message above, below"),
+        ("Left, Right", "previous, next version"),
+        ("C", "copy"),
+        ("E", "edit a prompt"),
+        ("R", "regenerate a reply"),
+        ("End", "to the end, and follow it"),
+    ),
+    "Finding": (("Enter, Shift+Enter", "next, previous hit"), ("Esc", "close the search")),
     "Tree and timeline": (
         ("Space, Shift+Space", "next step, step back"),
         (",  .", "previous, next round"),
