@@ -42,7 +42,7 @@ class Recorder:
     """
 
     tokenizer: Tokenizer
-    greedy: bool  # the choice after every row is then known, also off the path
+    greedy: bool = False  # the choice after every row is then known, also off the path
     origins: list[Source] = field(default_factory=list)
     judge: Judge = field(default_factory=Judge)
 

@@ -26,16 +26,18 @@ _MISMATCH_TAU = 1.02
 
 
 class ChatSession:
-    """Turns over one model. One thread calls `generate`; `stop`, `config` and `stepping` may be used from any.
+    """Turns over one model. One thread calls `generate`; `stop` and the attributes may be used from any.
 
     Several sessions may take turns on one model; each then reads its conversation anew.
 
-    `config` acts at the next round. `stepping`: `Phase` events are yielded too, and the engine waits at each.
+    `config` and `sampling` act at the next round; each `generate` begins with its own `sampling`. `stepping`: `Phase`
+    events are yielded too, and the engine waits at each.
     """
 
     def __init__(self, model: Model, config: EngineConfig | None = None) -> None:
         self.model = model
         self.config = config or model.defaults
+        self.sampling = GREEDY
         self.stepping = False
         self._decoder = Decoder(model.target)
         self._committed: list[int] = []  # tokens of the cached rows
@@ -56,6 +58,7 @@ class ChatSession:
         """
         self._stop_asked.clear()
         self.model.resume()
+        self.sampling = sampling
         canonical_name(self.config.speculative_type)
         text, prompt, dropped = self._fit(messages, prefix)
         reused = self._reuse(prompt)
@@ -76,8 +79,8 @@ class ChatSession:
         runner = TurnRunner(
             self._decoder,
             self.model.tokenizer,
-            sampling,
             config=lambda: self.config,
+            sampling=lambda: self.sampling,
             strategy=lambda: self._strategy(self.config.speculative_type)[0],
             observers=observers,
             committed=self._committed,

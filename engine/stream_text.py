@@ -19,15 +19,19 @@ class StreamText:
     """
 
     def __init__(self, token_bytes: Callable[[int], bytes], stop: Sequence[str] = ()) -> None:
-        """`token_bytes`: the exact bytes of a token. An empty stop string is a `ValueError`."""
-        if not all(stop):
-            raise ValueError("A stop string is empty: it would end every text before its first character.")
+        """`token_bytes`: the exact bytes of a token; `stop`: see `set_stop`."""
         self._token_bytes = token_bytes
-        self._stop = tuple(dict.fromkeys(stop))
+        self.set_stop(stop)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._held = ""
         self._shown: list[str] = []
         self.stopped = False
+
+    def set_stop(self, stop: Sequence[str]) -> None:
+        """Stop strings for what is not shown yet. An empty one is a `ValueError`."""
+        if not all(stop):
+            raise ValueError("A stop string is empty: it would end every text before its first character.")
+        self._stop = tuple(dict.fromkeys(stop))
 
     @property
     def text(self) -> str:

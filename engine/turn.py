@@ -44,15 +44,15 @@ class Reply:
 
     stream: StreamText
     stop_ids: frozenset[int]
-    limit: int  # tokens
     ids: list[int]
+    limit: int = 0  # tokens
     finish: FinishReason | None = None
     at_limit: FinishReason = "length"
 
-    def fit(self, room: int) -> None:
-        """Take at most `room` tokens: what the context has left."""
-        if room < self.limit:
-            self.limit, self.at_limit = room, "context"
+    def fit(self, limit: int, room: int) -> None:
+        """Take at most `limit` tokens, and `room`, what the context holds; where that is too late, one more."""
+        self.at_limit = "context" if room < limit else "length"
+        self.limit = max(min(limit, room), len(self.ids) + 1)
 
     def take(self, token: int) -> str:
         """Emit one decided token; sets `finish` at the first of stop token, stop string, limit. Returns new text."""
@@ -77,17 +77,19 @@ class Reply:
 class TurnRunner:
     """Runs one turn over a decoder whose caches hold the first `start` tokens of `prompt`.
 
-    `strategy()` and `config()` are asked before every round, so a change acts at the next one. `observers`: strategies
-    that follow the text, whether they draft or not. `committed`: token ids of the cached rows, kept in step here.
+    `strategy()`, `config()` and `sampling()` are asked before every round, so a change acts at the next one. Emitted
+    tokens stay; what is still provisional then is judged again as sampling now says, so the text is that of plain
+    decoding with the same change after the same token. `observers`: strategies that follow the text, whether they draft
+    or not. `committed`: token ids of the cached rows, kept in step here.
     """
 
     def __init__(
         self,
         decoder: Decoder,
         tokenizer: Tokenizer,
-        sampling: SamplingConfig,
         *,
         config: Callable[[], EngineConfig],
+        sampling: Callable[[], SamplingConfig],
         strategy: Callable[[], Strategy],
         observers: list[Strategy],
         committed: list[int],
@@ -96,26 +98,22 @@ class TurnRunner:
     ) -> None:
         self._decoder = decoder
         self._tokenizer = tokenizer
-        self._sampling = sampling
-        self._sampler = Sampler(sampling)
         self._config = config
+        self._sampling = sampling
+        self._sampler = Sampler(sampling())
         self._strategy = strategy
         self._observers = observers
         self._committed = committed
         self._stepping = stepping
         self._stopped = stopped
-        self._recorder = Recorder(tokenizer, greedy=sampling.temperature == 0 and sampling.repetition_penalty == 1)
-        self._reply = Reply(
-            StreamText(tokenizer.token_bytes, sampling.stop), tokenizer.stop_ids, config().max_new_tokens, []
-        )
-        self._penalised = sampling.repetition_penalty != 1
-        self._history: set[int] = set()
+        self._recorder = Recorder(tokenizer)
+        self._reply = Reply(StreamText(tokenizer.token_bytes), tokenizer.stop_ids, [])
         self._begin = perf_counter()
-        self._rounds = 0
+        self._rounds = self._room = 0
 
     def run(self, prompt: list[int]) -> Iterator[Event]:
         """All events after `TurnStart`. However it ends, caches, `committed` and `pending` agree."""
-        self._reply.fit(self._decoder.target.cache.capacity - len(prompt))
+        self._room = self._decoder.target.cache.capacity - len(prompt)
         try:
             yield from self._prefill(prompt)
             while self._reply.finish is None:
@@ -128,7 +126,7 @@ class TurnRunner:
 
     def _prefill(self, prompt: list[int]) -> Iterator[Event]:
         """Read the prompt in chunks, then draw the first token."""
-        decoder, cache = self._decoder, self._decoder.target.cache
+        decoder, cache, sampler = self._decoder, self._decoder.target.cache, self._ask()
         decoder.pending = []
         start = cache.length
         begin = decoder.pauses.clock()
@@ -141,7 +139,7 @@ class TurnRunner:
             positions = np.arange(at, at + len(padded), dtype=np.int64)
             output = decoder.target.forward(padded, positions, last_only=len(padded) == len(tokens))
             logits = output.logits[0]
-            first = self._sampler.draw(logits, len(prompt), self._seen(prompt)) if last else prompt[at + len(tokens)]
+            first = sampler.draw(logits, len(prompt), prompt) if last else prompt[at + len(tokens)]
             cache.advance(len(tokens))
             self._committed += tokens
             for observer in self._observers:
@@ -149,8 +147,6 @@ class TurnRunner:
             yield PrefillProgress(at + len(tokens) - start, len(prompt) - start)
         decoder.pending = [first]
         self._recorder.origins = ["first"]
-        if self._penalised:
-            self._history.add(first)
         piece = self._tokenizer.piece(first)
         token = Token(first, piece, "first", -1, *self._recorder.judge(logits, first))
         text = self._reply.take(first)
@@ -158,15 +154,19 @@ class TurnRunner:
             token = token._replace(id=-1, text="")
         yield Prefill(len(prompt) - start, (decoder.pauses.clock() - begin) * 1e3, token, text)
 
-    def _seen(self, prompt: list[int]) -> set[int]:
-        """Tokens the repetition penalty applies to; only kept where there is one."""
-        if self._penalised:
-            self._history = set(prompt)
-        return self._history
+    def _ask(self) -> Sampler:
+        """The sampler for the next tokens; what else the settings say now acts as well."""
+        sampling = self._sampling()
+        if sampling != self._sampler.config:
+            self._sampler = Sampler(sampling)
+        self._recorder.greedy = sampling.temperature == 0 and sampling.repetition_penalty == 1
+        self._reply.stream.set_stop(sampling.stop)
+        self._reply.fit(self._config().max_new_tokens, self._room)
+        return self._sampler
 
     def _round(self) -> Iterator[Event]:
         steps.check(self._stopped)
-        decoder, strategy, config = self._decoder, self._strategy(), self._config()
+        decoder, strategy, config, sampler = self._decoder, self._strategy(), self._config(), self._ask()
         start_ms = (perf_counter() - self._begin) * 1e3
         begin = decoder.pauses.clock()
         yield from self._phase("root")
@@ -177,7 +177,8 @@ class TurnRunner:
         rows = config.plain_rows if strategy.name == "plain" else _SPECULATION_ROWS
         verified = decoder.verify(proposal, config, pad_to=rows)
         yield from self._phase("accept", drafted)
-        decoder.accept(verified, self._sampler, self._history, exact=config.exact)
+        written = [*self._committed, decoder.pending[0]] if sampler.config.repetition_penalty != 1 else []
+        decoder.accept(verified, sampler, written, exact=config.exact)
         tokens = self._recorder.tokens(verified)
         text, used, emitted = self._emit(verified)
         yield from self._phase("commit", drafted)
@@ -194,7 +195,7 @@ class TurnRunner:
             verified,
             tokens,
             index=self._rounds,
-            settings=settings_of(strategy.name, config, self._sampling),
+            settings=settings_of(strategy.name, config, sampler.config),
             emitted=emitted,
             text=text,
             kept=kept,
@@ -234,8 +235,6 @@ class TurnRunner:
         for decision in verified.sound:
             text += self._reply.take(decision.token)
             used += 1
-            if self._penalised:
-                self._history.add(decision.token)
             if self._reply.finish is not None:
                 break
         return text, used, len(self._reply.ids) - before
