@@ -54,7 +54,11 @@ class Recorder:
         logits = v.output.logits[d.decided_by]
         source = self.origins[d.row] if d.source == "replay" else d.source
         node = d.node if d.source in _OF_A_NODE else -1
-        return Token(d.token, self.tokenizer.piece(d.token), source, node, *self.judge(logits, d.token))
+        return self.token(d.token, source, node, *self.judge(logits, d.token))
+
+    def token(self, token: int, source: Source, node: int, prob: float, margin: float) -> Token:
+        """A token with its text."""
+        return Token(token, self.tokenizer.piece(token), source, node, prob, margin, self.tokenizer.raw(token))
 
     def candidates(self, c: Candidates | None, root: int) -> tuple[Node, ...]:
         """Nodes of a tree that is not verified yet; None: there is only the root."""
@@ -98,7 +102,7 @@ class Recorder:
             text=text,
             kv=KvChange(v.position, len(v.layout.tokens), kept),
             replayed=tuple(
-                Token(token, self.tokenizer.piece(token), source, -1, _NAN, _NAN)
+                self.token(token, source, -1, _NAN, _NAN)
                 for token, source in zip(v.pending[:-1], self.origins, strict=False)
             ),
             provisional=() if ended else tuple(tokens[len(v.sound) :]),

@@ -78,6 +78,10 @@ class Tokenizer:
             self._pieces[token] = piece
         return piece
 
+    def raw(self, token: int) -> str:
+        """The bytes of a token in hex where its `piece` cannot show them all, "" elsewhere."""
+        return self.token_bytes(token).hex() if "\ufffd" in self.piece(token) else ""
+
     def token_bytes(self, token: int) -> bytes:
         """The exact bytes of one token; none for special tokens and for ids without a token."""
         value = self._bytes.get(token)

@@ -31,6 +31,7 @@ class Token(NamedTuple):
     node: int  # node of the round that carried it (draft), or whose row decided it (bonus, plain); -1 for first
     prob: float  # probability the target gave it (temperature 1, no truncation)
     margin: float  # target logit of the best token minus the second best where it was decided
+    raw: str = ""  # its bytes in hex where `text` cannot show them: half a character; "" in traces older than the field
 
 
 class Node(NamedTuple):

@@ -83,6 +83,8 @@ def _token_fault(r: Round) -> str:
     tokens: chain[Token] = chain(r.emitted, r.replayed, r.provisional)
     if not all(-1 <= t.node < len(r.nodes) for t in tokens):
         return "a token belongs to a node that does not exist"
+    if not all(map(_raw_fits, (*r.emitted, *r.replayed, *r.provisional))):
+        return "a token's bytes are not those of its text"
     drafted = [t for t in r.emitted if t.source == "draft" and t.node >= 0]
     if [t.node for t in drafted] != list(r.accepted[: len(drafted)]):
         return "the emitted draft tokens are not the accepted nodes"
@@ -91,6 +93,14 @@ def _token_fault(r: Round) -> str:
     if len(r.emitted) > len(r.replayed) + len(r.accepted) + 1:
         return f"it emits {len(r.emitted)} tokens after accepting {len(r.accepted)}"
     return ""
+
+
+def _raw_fits(token: Token) -> bool:
+    """Whether the bytes of a token, where they are kept, read as its text."""
+    try:
+        return not token.raw or bytes.fromhex(token.raw).decode(errors="replace") == token.text
+    except ValueError:
+        return False
 
 
 def _kv_fault(kv: KvChange, rows: int) -> str:
@@ -104,6 +114,8 @@ def _kv_fault(kv: KvChange, rows: int) -> str:
 
 def _turn_fault(turn: Turn) -> str:
     """The end against the rounds: it may hold more (what was held back), never something else."""
+    if turn.prefill is not None and not _raw_fits(turn.prefill.first):
+        return "the bytes of its first token are not those of its text"
     if turn.end is None:
         return ""
     recorded = [t.id for t in turn.tokens]

@@ -31,7 +31,6 @@ from engine.trace import (
     Prefill,
     PrefillProgress,
     Timings,
-    Token,
     TurnEnd,
 )
 
@@ -147,11 +146,10 @@ class TurnRunner:
             yield PrefillProgress(at + len(tokens) - start, len(prompt) - start)
         decoder.pending = [first]
         self._recorder.origins = ["first"]
-        piece = self._tokenizer.piece(first)
-        token = Token(first, piece, "first", -1, *self._recorder.judge(logits, first))
+        token = self._recorder.token(first, "first", -1, *self._recorder.judge(logits, first))
         text = self._reply.take(first)
         if self._reply.finish == "stop_token":
-            token = token._replace(id=-1, text="")
+            token = token._replace(id=-1, text="", raw="")
         yield Prefill(len(prompt) - start, (decoder.pauses.clock() - begin) * 1e3, token, text)
 
     def _ask(self) -> Sampler:

@@ -17,7 +17,6 @@ from app.chat.find_bar import FindBar
 from app.chat.finder import Finder
 from app.chat.flow import Flow, Item
 from app.chat.message_view import MessageView
-from app.chat.provenance import TokenBytes
 from app.chat.token_link import TokenLink
 from app.selection import Selection
 from app.store import Message
@@ -209,10 +208,6 @@ class ConversationView(QWidget):
         if on != self.tokens.on:
             self.tokens.set_on(on)
             self.provenance_changed.emit(on)
-
-    def set_token_bytes(self, token_bytes: TokenBytes | None) -> None:
-        """The tokenizer's exact bytes of a token, where they are known; makes half characters exact."""
-        self.tokens.token_bytes = token_bytes
 
     def set_turn(self, message: int, turn: Turn) -> None:
         """The record of a reply; it may still grow, then call `append_text` as text arrives."""

@@ -7,10 +7,10 @@ neighbours that share characters are one span, and characters that no token expl
 
 from __future__ import annotations
 
+import contextlib
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,7 +19,6 @@ from engine.trace import Source, Token, Turn
 
 AHEAD = 24  # characters of the following tokens that tell where half characters end
 GAP = 200  # characters that a token may be ahead of where it was expected
-TokenBytes = Callable[[int], bytes]
 
 
 class Placed(NamedTuple):
@@ -54,12 +53,10 @@ class Provenance:
         text: the text they lie in.
     """
 
-    def __init__(self, token_bytes: TokenBytes | None = None) -> None:
-        """`token_bytes` gives the exact bytes of a token id; without it half characters in a row share one span."""
+    def __init__(self) -> None:
         self.tokens: list[Placed] = []
         self.spans: list[Span] = []
         self.text = ""
-        self._bytes = token_bytes
         self._at = 0
         self._starts: list[int] = []
         self._by_round: dict[int, list[Span]] = {}
@@ -68,9 +65,9 @@ class Provenance:
         self._certain = 0  # tokens that these and the first one are
 
     @classmethod
-    def of(cls, turn: Turn, text: str | None = None, token_bytes: TokenBytes | None = None) -> Provenance:
+    def of(cls, turn: Turn, text: str | None = None) -> Provenance:
         """For a whole turn; `text` is what is shown, where it is not exactly the turn's."""
-        made = cls(token_bytes)
+        made = cls()
         made.update(turn, turn.text if text is None else text, final=True)
         return made
 
@@ -153,12 +150,17 @@ class Provenance:
         return [Span(at, at + shared, (index,))]
 
     def _halves(self, index: int, final: bool) -> list[Span]:
-        """The spans of a run of tokens with half characters; [] while the run may go on."""
+        """The spans of a run of tokens with half characters, cut at characters where the record has their bytes.
+
+        [] while the run may go on and nobody knows where a character ends.
+        """
         end = index + 1
         while end < len(self.tokens) and HALF in self.tokens[end].token.text:
             end += 1
         if end == len(self.tokens) and not final:
-            return []
+            end = index + _whole_characters(self._data(index, end))
+            if end == index:
+                return []
         pieces = [p.token.text for p in self.tokens[index:end]]
         stop = self._known_stop(index, end)
         if stop is None:
@@ -176,10 +178,15 @@ class Provenance:
 
     def _known_stop(self, index: int, end: int) -> int | None:
         """Where a run ends by the tokens' bytes; None where they are not known or the text has something else."""
-        if self._bytes is None:
-            return None
-        exact = b"".join(self._bytes(p.token.id) for p in self.tokens[index:end]).decode(errors="replace")
+        exact = b"".join(self._data(index, end)).decode(errors="replace")
         return self._at + len(exact) if exact and self.text.startswith(exact, self._at) else None
+
+    def _data(self, index: int, end: int) -> list[bytes]:
+        """The bytes of tokens; [] where the record does not have them all, as in old ones."""
+        tokens = [place.token for place in self.tokens[index:end]]
+        if any(HALF in t.text and not t.raw for t in tokens):
+            return []
+        return [bytes.fromhex(t.raw) or t.text.encode("utf-8", "surrogatepass") for t in tokens]
 
     def _loose_ends(self, group: str, end: int) -> list[int]:
         """Ends of a run, in bytes, for texts that do not count U+FFFD as UTF-8 does: at most a character for each."""
@@ -207,11 +214,9 @@ class Provenance:
     def _split(self, index: int, end: int, stop: int) -> list[Span]:
         """Cut a run at characters, by the tokens' bytes where they are known."""
         whole = [Span(self._at, stop, tuple(range(index, end)))]
-        if self._bytes is None:
-            return whole
-        pieces = [self._bytes(p.token.id) for p in self.tokens[index:end]]
+        pieces = self._data(index, end)
         text = self.text[self._at : stop]
-        if b"".join(pieces) != text.encode("utf-8", "surrogatepass"):
+        if not pieces or b"".join(pieces) != text.encode("utf-8", "surrogatepass"):
             return whole
         edges = [0]
         for character in text:
@@ -225,3 +230,14 @@ class Provenance:
                 spans.append(Span(self._at + start, self._at + cut, tuple(group)))
                 group, start = [], cut
         return spans if not group else whole
+
+
+def _whole_characters(pieces: list[bytes]) -> int:
+    """How many of the first pieces end with a whole character, and hold nothing but whole ones."""
+    whole, data = 0, b""
+    for count, piece in enumerate(pieces, 1):
+        data += piece
+        with contextlib.suppress(UnicodeDecodeError):
+            data.decode()
+            whole, data = count, b""
+    return whole

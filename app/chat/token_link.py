@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QPoint, Signal
 
 from app.chat.message_view import MessageView
-from app.chat.provenance import Provenance, TokenBytes
+from app.chat.provenance import Provenance
 from app.selection import NONE, Selection
 from engine.trace import Turn
 
@@ -29,7 +29,6 @@ class TokenLink(QObject):
 
     Attributes:
         on: whether tokens are shown.
-        token_bytes: the tokenizer's bytes of a token, where they are known.
     """
 
     trace_needed = Signal(int)
@@ -43,7 +42,6 @@ class TokenLink(QObject):
         self._laid_out: dict[int, Provenance] = {}
         self._pending: tuple[int, int, int] | None = None  # message, round, node to pin
         self.on = False
-        self.token_bytes: TokenBytes | None = None
         selection.hover_changed.connect(self._hover_changed)
         selection.pin_changed.connect(self._pin_changed)
         selection.turn_changed.connect(self._turn_changed)
@@ -109,7 +107,7 @@ class TokenLink(QObject):
     def _lay_out(self, message: int, turn: Turn) -> Provenance:
         tokens = self._laid_out.get(message)
         if tokens is None:
-            tokens = self._laid_out[message] = Provenance(self.token_bytes)
+            tokens = self._laid_out[message] = Provenance()
         text, complete = self._conversation.text_of(message)
         tokens.update(turn, text, final=complete)
         return tokens

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.config import SamplingConfig
 from engine.decoder import Decoder, Verified
 from engine.target import TargetModel
 from engine.trace import Round, Token, Turn
@@ -155,3 +156,19 @@ def test_a_rejected_node_names_another_token(tiny: Loaded) -> None:
                 assert n.token != r.nodes[n.parent].target_token
                 assert repr(r.nodes[n.parent].target_text) in r.fate(n)
     assert rejected >= 20
+
+
+def test_half_characters_keep_their_bytes(tiny: Loaded) -> None:
+    """A record must tell where characters end without the tokenizer: text and bytes are those of the tokens."""
+    model = tiny(Tiny(precision="int8"))
+    halves = 0
+    for seed in range(6):
+        turn = reply(model, TREE, SamplingConfig(temperature=2.0, top_k=0, top_p=1.0, seed=seed))
+        halves += sum(bool(t.raw) for t in turn.tokens)
+        written = [t for t in turn.tokens if model.tokenizer.token_bytes(t.id)]  # all but special ones
+        data = [bytes.fromhex(t.raw) if t.raw else t.text.encode() for t in written]
+        assert b"".join(data).decode(errors="replace") == model.tokenizer.decode(ids(turn))
+        for r in turn.rounds:
+            for t in (*r.replayed, *r.provisional):
+                assert t.raw == model.tokenizer.raw(t.id)
+    assert halves >= 3

@@ -75,6 +75,8 @@ def test_half_a_character_shows_as_a_replacement(tokenizer: Tokenizer) -> None:
     assert [tokenizer.piece(i) for i in ids] == ["\ufffd"] * 4
     assert tokenizer.decode(ids) == "😀"
     assert tokenizer.decode(ids[:2]) == "\ufffd"
+    assert b"".join(bytes.fromhex(tokenizer.raw(i)) for i in ids) == tokenizer.decode(ids).encode()
+    assert tokenizer.raw(tokenizer.encode("a")[0]) == tokenizer.raw(2) == ""
 
 
 def test_special_tokens_are_recognised_shown_and_skipped(tokenizer: Tokenizer) -> None:

@@ -30,11 +30,12 @@ def odd_values(turn: Turn, rng: random.Random) -> Turn:
     for i, r in enumerate(turn.rounds):
         last = r.nodes[-1]._replace(logprob=-math.inf, cum_logprob=-math.inf, text=odd)
         token = Token(7, odd, "draft", -1, math.nan, math.inf)
+        half = Token(8, "\ufffd", "draft", -1, 0.5, 1.0, "f09f98")
         turn.rounds[i] = replace(
             r,
             nodes=(*r.nodes[:-1], last) if len(r.nodes) > 1 else r.nodes,
             replayed=(token,) * rng.randrange(3),
-            provisional=(token,) * rng.randrange(3),
+            provisional=(token, half) * rng.randrange(3),
             kv=replace(r.kv, appended=r.kv.appended + 2 + rng.randrange(2)),
         )
     if rng.random() < 0.3:
@@ -155,6 +156,9 @@ DAMAGE: list[tuple[Change, str]] = [
     (lambda d: [c.extend([c[-1]] * 9) for c in d["rounds"][1]["emitted"].values()], "it emits 1"),
     (lambda d: d["rounds"][1].update(drafted_by="luck"), "drafted_by is not one of unknown, nothing, head"),
     (lambda d: d["rounds"][1].update(drafted_by="nothing"), "candidates, drafted by nothing"),
+    (lambda d: d["rounds"][1]["emitted"]["raw"].__setitem__(0, 1), "bytes are not those of its text"),
+    (lambda d: d["prefill"]["first"].update(raw="e697"), "the bytes of its first token"),
+    (lambda d: d["prefill"]["first"].update(raw="no"), "the bytes of its first token"),
     (lambda d: d["rounds"][1]["kv"].update(appended=2), "its cache grows by 2 rows"),
     (lambda d: d["rounds"][1]["kv"].update(kept=[0, 999]), "out of range"),
     (lambda d: d["rounds"][1]["kv"].update(kept=[1, 0]), "out of order"),
@@ -236,7 +240,7 @@ def walk(data: Any, rng: random.Random) -> None:
     elif type(data[key]) is int and rng.random() < 0.5:
         data[key] += rng.choice([-1, 1])
     else:
-        data[key] = rng.choice(JUNK)
+        data[key] = copy.deepcopy(rng.choice(JUNK))
 
 
 SAMPLES = [trace_to_json(fake_turn(s, rounds=2, topk=2, depth=3, length=4, accept=0.8)) for s in range(4)]

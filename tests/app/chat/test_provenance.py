@@ -1,5 +1,6 @@
 import random
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -14,12 +15,14 @@ SPLIT = ("A ", "\ufffd", "\ufffd\ufffd", "\ufffd", "! ", "c", "\ufffd", "\ufffd"
 SPLIT_BYTES = (b"A ", b"\xf0", b"\x9f\x98", b"\x80", b"! ", b"c", b"\xc3", b"\xa9", b"x", b"\xe6\x97", b"\xa5", b" end")
 
 
-def turn_of(pieces: list[str], text: str, sources: list[Source] | None = None) -> Turn:
-    """A finished turn whose rounds emitted these pieces, three a round, and showed this text."""
+def turn_of(pieces: list[str], text: str, sources: list[Source] | None = None, data: Sequence[bytes] = ()) -> Turn:
+    """A finished turn whose rounds emitted these pieces, three a round, and showed this text; `data`: their bytes."""
     base = fake_turn(1, rounds=1).rounds[0]
     turn = Turn()
     turn.add(TurnStart("m", "eagle", "", 3, 0, 100))
     tokens = [Token(i, piece, (sources or ["draft"] * len(pieces))[i], 1, 0.5, 1.0) for i, piece in enumerate(pieces)]
+    for i, raw in enumerate(data):
+        tokens[i] = tokens[i]._replace(raw=raw.hex() if "\ufffd" in pieces[i] else "")
     turn.add(Prefill(3, 1.0, tokens[0]._replace(source="first", node=-1), ""))
     for n in range(1, len(tokens), 3):
         turn.add(replace(base, index=len(turn.rounds), emitted=tuple(tokens[n : n + 3]), text=""))
@@ -79,14 +82,32 @@ def test_half_characters_share_a_span() -> None:
 
 
 def test_bytes_cut_a_run_at_characters() -> None:
-    """Where the tokenizer's bytes are known, a row of half characters is cut exactly."""
+    """Where the record has the tokens' bytes, a row of half characters is cut exactly."""
     data = [b"\xc3", b"\xa9\xc3", b"\xa9", b"\xe6\x97", b"\xa5"]
     pieces = [b.decode(errors="replace") for b in data]
     text = b"".join(data).decode()
     loose = Provenance.of(turn_of(pieces, text))
     assert [s.tokens for s in loose.spans] == [(0, 1, 2, 3, 4)]
-    exact = Provenance.of(turn_of(pieces, text), token_bytes=lambda token: data[token])
+    exact = Provenance.of(turn_of(pieces, text, data=data))
     assert [(text[s.start : s.end], s.tokens) for s in exact.spans] == [("éé", (0, 1, 2)), ("日", (3, 4))]
+
+
+def test_characters_that_are_whole_appear_at_once() -> None:
+    """In a script whose characters are all two tokens, the words of a running reply must not wait for its end."""
+    text = "日本語日本語"
+    data = [part for c in text for part in (c.encode()[:2], c.encode()[2:])]
+    whole = turn_of([part.decode(errors="replace") for part in data], text, data=data)
+    found = Provenance()
+    growing = Turn(whole.start, whole.prefill)
+    for r in whole.rounds[:3]:  # ten of twelve tokens: five characters
+        growing.add(r)
+    found.update(growing, text[:5])
+    assert [(text[s.start : s.end], s.tokens) for s in found.spans] == [
+        (c, (2 * i, 2 * i + 1)) for i, c in enumerate(text[:5])
+    ]
+    found.update(whole, text, final=True)
+    assert found.spans == Provenance.of(whole).spans
+    assert covered(found) == text
 
 
 @settings(max_examples=150, deadline=None)
@@ -99,7 +120,7 @@ def test_any_text_cut_anywhere_is_covered_exactly_once(text: str, seed: int, kno
     cuts = sorted(rng.sample(range(1, len(data)), rng.randint(0, len(data) - 1))) if len(data) > 1 else []
     parts = [data[a:b] for a, b in zip([0, *cuts], [*cuts, len(data)], strict=True)]
     pieces = [part.decode(errors="replace") for part in parts]
-    found = Provenance.of(turn_of(pieces, text), token_bytes=(lambda token: parts[token]) if known else None)
+    found = Provenance.of(turn_of(pieces, text, data=parts if known else ()))
     assert covered(found) == text
     assert [t for s in found.spans for t in s.tokens] == list(range(len(pieces)))
     if known:
