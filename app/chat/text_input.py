@@ -58,7 +58,8 @@ class TextInput(QPlainTextEdit):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Keys of this widget."""
         if self._composing:
-            super().keyPressEvent(event)
+            if event.key() not in ENTER:  # the input method's, where it lets the key through
+                super().keyPressEvent(event)
             return
         if event.key() == Qt.Key.Key_Up and not event.modifiers() and self.document().isEmpty():
             self.up_when_empty.emit()

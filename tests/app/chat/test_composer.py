@@ -43,6 +43,8 @@ def test_enter_never_sends_while_a_word_is_composed(qtbot, composer: Composer) -
     assert composer.input.composing
     with qtbot.assertNotEmitted(composer.sent, wait=20):
         QTest.keyClick(composer.input, Qt.Key.Key_Return)
+        QTest.keyClick(composer.input, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    assert composer.text == "こん"  # nor put a line end into the word
     commit = QInputMethodEvent("", [])
     commit.setCommitString("にちは")
     QApplication.sendEvent(composer.input, commit)
