@@ -69,7 +69,7 @@ class ChatList(QWidget):
         outer.setSpacing(GAP_SMALL)
         row = QHBoxLayout()
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Search all chats")
+        self.search.setPlaceholderText("Search")
         self.search.setAccessibleName("Search all chats")
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self._search_changed)
