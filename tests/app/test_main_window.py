@@ -262,7 +262,7 @@ def test_sliders_and_conversation_fields_are_one(window, qtbot):
     first = window.panels.pane.chat
     window.actions_["new_chat"].trigger()
     assert window.settings.sampling.temperature == 0
-    window.open_chat(first)
+    window.pages.open_chat(first)
     assert (window.settings.sampling.temperature, window.settings.sampling.top_k) == (pytest.approx(0.8), 7)
 
 
@@ -276,7 +276,7 @@ def test_switching_chats_shows_their_own_rounds(window, engine, qtbot):
     engine.speed = 0.5
     send(window, "Second")
     qtbot.waitUntil(lambda: window.selection.count >= 1, timeout=8000)
-    window.open_chat(first)
+    window.pages.open_chat(first)
     assert window.selection.count == 12
     qtbot.waitUntil(lambda: ended(window), timeout=15000)
     assert window.selection.count == 12

@@ -1,0 +1,104 @@
+"""What stands in the middle: welcome page, a conversation, or a recorded run. Knows no engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from engine import Turn
+
+if TYPE_CHECKING:
+    from app.main_window import MainWindow
+
+
+class Pages(QObject):
+    """Opens and closes pages, and has the right side follow."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._panels, self._store = window.panels, window.store
+        self._presenter, self._player = window.presenter, window.player
+        p, f = self._panels, window.files
+        p.chats.chosen.connect(self.open_chat)
+        p.chats.hit_chosen.connect(self.open_chat)
+        p.chats.deleted.connect(self._chat_deleted)
+        p.pane.chats_changed.connect(self._chats_changed)
+        p.recording.closed.connect(self._close_recording)
+        p.recording.view.turn_wanted.connect(self._show_recording_again)
+        f.trace_opened.connect(self.show_recording)
+        f.chat_imported.connect(self._imported)
+
+    def show_first(self) -> None:
+        """The chat of last time, or the welcome page."""
+        p = self._panels
+        chats = self._store.chats.list()
+        if chats:
+            p.chats.select(chats[0].id)
+            self.open_chat(chats[0].id)
+        else:
+            self.show_welcome()
+        if self._store.notice:
+            p.messages.show_message(self._store.notice, "warning")
+
+    def show_welcome(self) -> None:
+        """The welcome page."""
+        self._panels.show_page(self._panels.welcome)
+
+    def open_chat(self, chat: int, message: int = 0, words: str = "") -> None:
+        """Show a chat in the middle and its newest rounds on the right."""
+        p = self._panels
+        self._player.stop()
+        p.pane.open_chat(chat, message, words)
+        self._window.sampling.pull()
+        p.show_page(p.pane)
+        self._presenter.show_chat(chat)
+        if self._window.isActiveWindow() and not p.chats.isAncestorOf(self._window.focusWidget()):
+            p.pane.composer.input.setFocus()
+
+    def new_chat(self) -> None:
+        """An empty chat, ready to be written in."""
+        self._panels.chats.new_chat()
+        self._panels.pane.composer.input.setFocus()
+
+    def search_chats(self) -> None:
+        """To the search field of the list."""
+        self._panels.set_shown("show_chats", True)
+        self._panels.chats.focus_search()
+
+    def show_recording(self, turn: Turn, name: str) -> None:
+        """Show a recorded run in the middle and from its first round on the right."""
+        p = self._panels
+        p.recording.show_turn(turn, name)
+        p.show_page(p.recording)
+        self._presenter.show_recording(turn)
+
+    def _close_recording(self) -> None:
+        if self._panels.pane.chat:
+            self.open_chat(self._panels.pane.chat)
+        elif self._window.models.info is not None:
+            self.new_chat()
+        else:
+            self.show_welcome()
+
+    def _show_recording_again(self, _message: int) -> None:
+        if self._panels.recording.turn is not None:
+            self._presenter.show_recording(self._panels.recording.turn)
+
+    def _chat_deleted(self, chat: int) -> None:
+        turns = self._window.turns
+        if turns.request is not None and turns.request.chat == chat:
+            turns.stop()
+        if chat == self._panels.pane.chat:
+            self._panels.pane.close_chat()
+            self._window.selection.show_turn(None)
+
+    def _chats_changed(self) -> None:
+        self._panels.chats.refresh()
+        self._panels.chats.select(self._panels.pane.chat)
+
+    def _imported(self, chat: int) -> None:
+        self._panels.chats.refresh()
+        self._panels.chats.select(chat)
+        self.open_chat(chat)
