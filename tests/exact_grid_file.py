@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from app.cli.bench_table import table
 
@@ -16,15 +16,18 @@ Line = dict[str, Any]
 
 
 class ResultFile:
-    """Lines of earlier runs, and a place for more. A line that a killed run left unfinished is cut off."""
+    """Lines of earlier runs, and a place for more. A line that a killed run left unfinished is cut off.
+
+    The file is written only by `add`: looking at it while another process fills it is safe.
+    """
 
     def __init__(self, path: Path) -> None:
-        whole = path.read_bytes() if path.exists() else b""
-        whole = whole[: whole.rfind(b"\n") + 1]
+        content = path.read_bytes() if path.exists() else b""
+        whole = content[: content.rfind(b"\n") + 1]
         self.lines: list[Line] = [json.loads(line) for line in whole.splitlines()]
         self._known = {_key(line): line for line in self.lines}
-        self._file = path.open("ab")
-        self._file.truncate(len(whole))
+        self._path, self._size = path, len(whole)
+        self._file: BinaryIO | None = None
 
     def find(self, key: Mapping[str, Any]) -> Line | None:
         """The line of that run, if it was made."""
@@ -34,6 +37,9 @@ class ResultFile:
         """Keep a run, on disk at once."""
         self.lines.append(line)
         self._known[_key(line)] = line
+        if self._file is None:
+            self._file = self._path.open("ab")
+            self._file.truncate(self._size)
         self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         self._file.flush()
 
@@ -41,7 +47,8 @@ class ResultFile:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
 
 def _key(line: Mapping[str, Any]) -> tuple[Any, ...]:

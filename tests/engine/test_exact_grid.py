@@ -81,8 +81,19 @@ def test_it_goes_on_where_it_stopped(arguments: list[str], monkeypatch: pytest.M
     assert runs == len(whole) - 5
     assert [{**r, "ms": 0} for r in lines(arguments)] == [{**r, "ms": 0} for r in whole]
     assert main(flags) == 0
-    assert main([*flags, "--summary-only"]) == 0
     assert runs == len(whole) - 5
+
+
+def test_a_look_at_the_file_changes_nothing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The summary of a grid that still runs: its writer may be in the middle of a line."""
+    assert main([*arguments, "--new-tokens", "5", "--settings", "2,3,4", "--temperature", "0"]) == 0
+    path = Path(arguments[4])
+    half = path.read_bytes()[:-20]
+    path.write_bytes(half)
+    capsys.readouterr()
+    assert main([*arguments, "--summary-only"]) == 0
+    assert "2 of 2 replies" in capsys.readouterr().out
+    assert path.read_bytes() == half
 
 
 def test_the_grid_has_no_tree_twice() -> None:
