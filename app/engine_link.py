@@ -34,7 +34,7 @@ from app.worker import EngineWorker
 from engine import EngineConfig, Event, SamplingConfig
 
 BUSY_MS, IDLE_MS = 33, 150  # how often the queue is emptied; the first is stretched up to SLOWEST_MS
-SLOWEST_MS = 100
+SLOWEST_MS = 240
 REPORTS_PER_TICK = 64  # keeps one tick short when recordings are played as fast as possible
 STACK_BYTES = 16 << 20  # some systems give threads half a megabyte, too little for a parser
 

@@ -12,9 +12,9 @@ import time
 
 from PySide6.QtCore import QObject
 
-SHARE, SHARE_SPARE = 0.04, 0.4  # of a processor that the main thread may use while the engine computes
+SHARE, SHARE_SPARE = 0.025, 0.4  # of a processor that the main thread may use while the engine computes
 LOOK_SECONDS = 0.25
-FIRST, MOST = 3.0, 6.0  # factors
+FIRST, MOST = 5.0, 15.0  # factors
 
 
 def processors() -> int:

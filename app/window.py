@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -20,6 +21,7 @@ from app.store import open_store
 from app.theme import theme
 from app.watchdog import Watchdog
 
+COLLECT_AFTER = (10_000, 20, 50)  # new objects, and young and middle collections, before the next one
 SWITCH_SECONDS = 0.0005  # the engine's thread must not wait Python's usual 5 ms for a window that draws
 
 
@@ -79,6 +81,9 @@ def run(argv: list[str], *, load_engine: EngineLoader = real_engine) -> int:
     QTimer.singleShot(0, window.start)
     if argv[:1] == ["replay"] and len(argv) > 1:
         QTimer.singleShot(0, lambda: window.files.open_trace(Path(argv[1])))
+    gc.collect()
+    gc.freeze()  # what the window is made of need not be looked through again and again while a reply streams
+    gc.set_threshold(*COLLECT_AFTER)
     try:
         code = app.exec()
     finally:

@@ -27,9 +27,13 @@ _MAX_BINDINGS = 64
 
 
 def default_threads() -> int:
-    """Threads a pass uses: the cores this process may run on, at most 8 (memory bandwidth is the limit by then)."""
+    """Threads a pass uses: the cores this process may run on, at most 8 (memory bandwidth is the limit by then).
+
+    From four cores up one is left to the window and the system: a pass waits for its slowest thread, so a thread whose
+    core is wanted elsewhere costs more than it brings.
+    """
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(8, allowed))
+    return max(1, min(8, allowed - 1 if allowed >= 4 else allowed))
 
 
 def session_options(threads: int) -> ort.SessionOptions:

@@ -22,7 +22,7 @@ BOTTOM_SLACK = 4  # pixels from the end that still count as the end
 READING_WIDTH = 860  # pixels; longer lines are hard to read
 NEAR = 0.8  # of the view's height, made ahead above and below, one widget at a time
 AHEAD_MS = 5
-ORDER_MS = 300
+ORDER_MS = 1000
 
 
 @runtime_checkable

@@ -19,8 +19,8 @@ from app.selection import Selection
 from app.theme import GAP_SMALL
 from app.throttle import Throttle
 
-REFRESH_MS, SLOWEST_MS = 150, 3000  # between two redraws
-SHARE = 200  # a redraw may cost this part of the time between two: the engine needs the processor more
+REFRESH_MS, SLOWEST_MS = 150, 6000  # between two redraws
+SHARE = 300  # a redraw may cost this part of the time between two: the engine needs the processor more
 CHART_WIDTH = 190
 AT_FIRST = ("acceptance", "speed", "time")
 
