@@ -1,8 +1,8 @@
 """How long the views wait between two pictures while the engine computes. Knows processors and time, no widget.
 
-Where the engine's threads fill all processors, every millisecond of drawing is taken from them, and a pass waits for the
-slowest of its threads. So the main thread measures what it uses and stretches the waits until its share is small. With
-processors to spare it does not.
+Where the engine's threads fill all processors, every millisecond of drawing is taken from them, and a pass waits for
+the slowest of its threads. So the main thread measures what it uses and stretches the waits until its share is small.
+With processors to spare it does not.
 """
 
 from __future__ import annotations

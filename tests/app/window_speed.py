@@ -2,9 +2,9 @@
 
     python -m tests.app.window_speed [--pairs 3] [--new-tokens 150] [--settings topk,depth,length,lookup] [--profile]
 
-Each run is a process of its own, with the default model. Tokens per second are those of the engine's own clock, from the
-first round to the end of the turn, so that everything between two rounds counts. Prints one JSON object: per prompt the
-median rate of both and their ratio, and how much of a processor the window's thread took.
+Each run is a process of its own, with the default model. Tokens per second are those of the engine's own clock, from
+the first round to the end of the turn, so that everything between two rounds counts. Prints one JSON object: per prompt
+the median rate of both and their ratio, and how much of a processor the window's thread took.
 """
 
 from __future__ import annotations
