@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
@@ -21,6 +21,7 @@ from app.throttle import Throttle
 
 REFRESH_MS, SLOWEST_MS = 150, 6000  # between two redraws
 SHARE = 300  # a redraw may cost this part of the time between two: the engine needs the processor more
+STAGGER_MS = 25  # between two charts: painted in one go they would hold up everything else
 CHART_WIDTH = 190
 AT_FIRST = ("acceptance", "speed", "time")
 
@@ -51,7 +52,11 @@ class PlotPanel(QWidget):
         self.buttons: dict[str, QToolButton] = {}
         self._grid = FlowGrid(CHART_WIDTH, stretch_rows=True)
         self._arrange()
-        self._throttle = Throttle(self._redraw, REFRESH_MS, self)
+        self._throttle = Throttle(self._redraw_soon, REFRESH_MS, self)
+        self._waiting: list[str] = []  # charts of a redraw that has begun
+        self._cost = 0.0  # of it so far, in milliseconds
+        self._next = QTimer(self, interval=STAGGER_MS, singleShot=True)
+        self._next.timeout.connect(self._draw_next)
         selection.turn_changed.connect(self._changed)
         selection.rounds_changed.connect(self._changed)
         self.set_shown(AT_FIRST)
@@ -61,6 +66,11 @@ class PlotPanel(QWidget):
     def shown(self) -> list[str]:
         """Names of the charts that are shown."""
         return [name for name, button in self.buttons.items() if button.isChecked()]
+
+    @property
+    def redrawing(self) -> bool:
+        """Whether charts still wait for their turn in a redraw."""
+        return self._next.isActive() or bool(self._waiting)
 
     def set_shown(self, names: Iterable[str]) -> None:
         """Show these charts, in their usual order; all of AT_FIRST when none is known."""
@@ -133,9 +143,24 @@ class PlotPanel(QWidget):
             self._throttle()
 
     def _redraw(self) -> None:
-        began = time.thread_time()
+        """All charts, now."""
         self.series.update(self._selection.turn)
         for name in self.shown:
             self.charts[name].refresh()
-        cost = (time.thread_time() - began) * 1000  # milliseconds; painting takes about twice as much again
-        self._throttle.set_interval(round(min(max(SHARE * cost, REFRESH_MS), SLOWEST_MS)))
+
+    def _redraw_soon(self) -> None:
+        """All charts, one after the other."""
+        began = time.thread_time()
+        self.series.update(self._selection.turn)
+        self._waiting, self._cost = list(self.shown), 1000 * (time.thread_time() - began)
+        self._next.start()
+
+    def _draw_next(self) -> None:
+        began = time.thread_time()
+        if self._waiting:
+            self.charts[self._waiting.pop(0)].refresh()
+        self._cost += (time.thread_time() - began) * 1000  # painting takes about twice as much again
+        if self._waiting:
+            self._next.start()
+        else:
+            self._throttle.set_interval(round(min(max(SHARE * self._cost, REFRESH_MS), SLOWEST_MS)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import time
+from itertools import pairwise
 
 import pytest
 from pyqtgraph import TextItem
@@ -13,7 +14,7 @@ from PySide6.QtGui import QImage, QTextDocument
 from PySide6.QtWidgets import QToolButton
 
 from app.plots.chart import RIGHT
-from app.plots.panel import AT_FIRST, PlotPanel
+from app.plots.panel import AT_FIRST, STAGGER_MS, PlotPanel
 from app.selection import Selection
 from app.theme import FONT_SIZE_DEFAULT, theme
 from engine import Turn
@@ -43,7 +44,7 @@ def panel(selection, qtbot):
 
 def settle(panel, qtbot, count):
     """Wait for the throttled redraw."""
-    qtbot.waitUntil(lambda: panel.series.count == count)
+    qtbot.waitUntil(lambda: panel.series.count == count and not panel.redrawing)
 
 
 def place(chart, x, y):
@@ -226,6 +227,23 @@ def test_redraws_are_limited(panel, selection, qtbot):
         qtbot.wait(5)
     settle(panel, qtbot, 60)
     assert len(drawn) <= (time.perf_counter() - began) * 10 + 2
+
+
+def test_charts_are_redrawn_one_after_the_other(panel, selection, qtbot):
+    """Painted in one go they would hold up typing and scrolling."""
+    turn = fake_turn(1, rounds=6)
+    growing = Turn(start=turn.start, prefill=turn.prefill, rounds=turn.rounds[:3])
+    selection.show_turn(growing)
+    settle(panel, qtbot, 3)
+    drawn = []
+    for name in AT_FIRST:
+        panel.charts[name].draw = lambda name=name: drawn.append((name, time.perf_counter()))
+    growing.rounds += turn.rounds[3:]
+    selection.refresh()
+    settle(panel, qtbot, 6)
+    times = [when for _, when in drawn]
+    assert [name for name, _ in drawn] == list(AT_FIRST)
+    assert min(b - a for a, b in pairwise(times)) > 0.9 * STAGGER_MS / 1000
 
 
 def test_long_turn_redraws_quickly(panel, selection, qtbot):
