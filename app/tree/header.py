@@ -13,7 +13,7 @@ from app.theme import GAP, GAP_SMALL, theme
 from app.tree.words import summary
 from engine.trace import Phase, Round
 
-USUAL = "Round 60 of 60: 5 of 24 accepted, 6 tokens in 37.7 ms"  # decides between one line and two
+USUAL = "Round 60 of 60: 16 of 16 copied accepted, 17 tokens in 137.7 ms"  # decides between one line and two
 
 
 class TreeHeader(QWidget):
