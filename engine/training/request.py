@@ -29,9 +29,9 @@ class TrainingRequest:
     """One call of `train`. `plan`: settings of `TrainingPlan` that differ from the defaults.
 
     `hours` or `plan["steps"]` says how long. `data`: .npz files; `tokens`: how much text the model writes besides, in
-    the work folder (None: a million where no data is given), in conversations of at most `text_length` tokens. `prompts`:
-    a file that `prompts_share` of them start from. `init`: a head to continue; `draft_vocab` None keeps its tokens. `recompute` None: store hidden states on a processor, make
-    them anew on a GPU.
+    the work folder (None: a million where no data is given), in conversations of at most `text_length` tokens.
+    `prompts`: a file that `prompts_share` of them start from. `init`: a head to continue; `draft_vocab` None keeps its
+    tokens. `recompute` None: store hidden states on a processor, make them anew on a GPU.
     """
 
     model: Path

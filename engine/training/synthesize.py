@@ -57,7 +57,7 @@ class WritingPlan:
 
     @property
     def longest_user(self) -> int:
-        """Tokens of a given prompt that are used: at least half of the conversation, and more where replies are short."""
+        """Tokens of a given prompt that are used: at least half of a conversation, more where replies are short."""
         return max(self.longest // 2, self.longest - self.longest_reply - _ROOM)
 
 
@@ -116,7 +116,7 @@ class Writer:
         try:
             while self._have < self._plan.tokens:
                 steps.check(cancel)
-                progress(steps.Progress("Writing text", self._have, self._plan.tokens, " tokens"))
+                progress(steps.Progress("Writing text", self._written(), self._plan.tokens, " tokens"))
                 self._fill()
                 self._step()
                 if self.dropped > _GIVE_UP * (self._plan.batch + self.kept):
@@ -126,6 +126,11 @@ class Writer:
         finally:
             self._save()
         return self._have
+
+    def _written(self) -> int:
+        """Tokens for the progress: of finished conversations, and half of those under way, for some will be dropped."""
+        under_way = sum(len(draft.ids) for draft in self._slots if draft is not None)
+        return min(self._plan.tokens, self._have + under_way // 2)
 
     def _fill(self) -> None:
         """New conversations for free slots."""

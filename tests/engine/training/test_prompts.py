@@ -70,6 +70,17 @@ def test_a_prompts_file(tmp_path: Path) -> None:
     assert 60 < sum(first in prompts for first in firsts if first) < 140
 
 
+def test_the_share_of_a_prompts_file_and_its_order() -> None:
+    """Every prompt comes once before any comes twice: what is written twice is dropped as a near-duplicate."""
+    prompts = tuple(f"Question {i}?" for i in range(50))
+    maker = PromptMaker(0, prompts, share=1.0)
+    firsts = [maker.outline().user[0] for _ in range(100)]
+    assert set(firsts[:50]) == set(firsts[50:]) == set(prompts)
+    assert firsts[:50] != firsts[50:]
+    none = PromptMaker(0, prompts, share=0.0)
+    assert not any(none.outline().user[0] in prompts for _ in range(100))
+
+
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\xff\xfe\xfa", b'{"prompt": 3}', b'{"prompt"', b'{"turns": []}'])
 def test_a_broken_prompts_file_is_named(tmp_path: Path, content: bytes) -> None:
     """One sentence with the file."""

@@ -105,3 +105,25 @@ def test_a_model_that_only_repeats_itself_is_told_so(
     with pytest.raises(ConfigError, match="repetition"):
         writer(model, tmp_path, 1500).write()
     assert not parts_of(tmp_path)
+
+
+def test_progress_moves_before_the_first_conversation_is_whole(model: Path, tmp_path: Path) -> None:
+    """With many conversations at once nothing is whole for minutes, and "0 %, 16,000 minutes left" says nothing."""
+    made = writer(model, tmp_path, 3000)
+    seen: list[tuple[int, int]] = []
+    made.write(lambda p: seen.append((p.done, made._have)))
+    assert any(0 < done < 3000 and have == 0 for done, have in seen)
+    assert max(done for done, _ in seen) <= 3000
+
+
+def test_long_prompts_are_kept_where_replies_leave_room(model: Path, tmp_path: Path) -> None:
+    """Half of the conversation was the limit, which cut every passage of a summary."""
+    assert WritingPlan(1000, longest=1024).longest_user == 1024 - 360 - 100
+    assert WritingPlan(1000, longest=400).longest_user == 200
+    prompts = ("word " * 120,)
+    made = Writer(
+        TorchTarget(FolderWeights(model), "cpu", torch.float32), Tokenizer.load(model), tmp_path,
+        WritingPlan(1000, batch=2, longest=400, longest_reply=24, prompts_share=1.0), prompts,
+    )  # fmt: skip
+    draft = made._open()
+    assert len(draft.ids) > 200
