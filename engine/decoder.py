@@ -23,6 +23,8 @@ from engine.token_tree import Candidates
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
+_CANONICAL_ROWS = 2  # a pass of one row runs other kernels than a wider one, and gives other bits
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -152,12 +154,22 @@ class Decoder:
         decided = v.sound[:used] if ended else v.decisions
         tokens = [v.pending[0], *(d.token for d in decided)]
         rows = [0, *(d.row for d in decided[:-1])]  # row of each token but the last
-        self.target.cache.keep(rows[:used])
+        self.target.cache.keep(rows[:used], canonical=len(v.layout.tokens) >= _CANONICAL_ROWS)
         self.pending = tokens[used:]
         hidden = v.output.hidden[rows]  # [L, streams · hidden]
         for strategy in strategies:
             strategy.extend(v.position, hidden, tokens[:-1], tokens[1:])
         return tuple(rows[:used])
+
+
+def least_rows(strategy: Strategy, config: EngineConfig) -> int:
+    """Rows a verify pass is padded to: only plain decoding may run a single row."""
+    return config.plain_rows if strategy.name == "plain" else _CANONICAL_ROWS
+
+
+def is_exact(strategy: Strategy, config: EngineConfig) -> bool:
+    """Whether rounds like this leave canonical rows only, and decide by them."""
+    return config.exact and least_rows(strategy, config) >= _CANONICAL_ROWS
 
 
 class _Draw:
@@ -183,7 +195,7 @@ def lay_out(pending: list[int], start: int, proposal: Proposal | None, *, exact:
 
     Exact mode verifies depth first, likeliest child first: root and first path then lie where plain decoding puts
     them, so their results are the same to the last bit. Otherwise creation order, as MNN does. A pass shorter than
-    `pad_to` gets copies of the root whose results nobody reads: a pass of one row runs other kernels than a wider one.
+    `pad_to` gets copies of the root whose results nobody reads.
     """
     head = len(pending) - 1
     chain = np.array(pending, np.int64)

@@ -1,7 +1,7 @@
 """Keys and values of all layers in one buffer, used in place by the graphs.
 
 Rows are appended by the graph itself (past and present are the same memory); here they are only counted, kept and
-dropped. Knows nothing of tokens or models.
+dropped, and it is known how many from the start are as a prefill leaves them. Knows nothing of tokens or models.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from engine.errors import ContextFull
 class KVCache:
     """`data` is [2·layers, kv_heads, capacity, head_dim] float32: key of layer i at 2i, its value at 2i + 1.
 
+    `canonical`: so many rows from 0 on are, to the last bit, those that reading their tokens as a prompt would leave. A
+    row that is not ends them for good: the rows behind it have read it.
+
     The memory is reserved for the whole context but the system only hands out the pages that rows have touched.
     """
 
@@ -27,6 +30,7 @@ class KVCache:
         self.data = _reserve((2 * layers, kv_heads, capacity, head_dim))
         self.capacity = capacity
         self.length = 0  # committed rows
+        self.canonical = 0
 
     def layer(self, index: int, kind: str) -> NDArray[np.float32]:
         """A view [1, kv_heads, capacity, head_dim] of the keys or values of one layer."""
@@ -40,18 +44,19 @@ class KVCache:
 
     def advance(self, rows: int) -> None:
         """Commit rows that the last pass appended."""
-        self.room_for(rows)
-        self.length += rows
+        self.keep(range(rows))
 
     def truncate(self, length: int) -> None:
         """Drop all rows from `length` on."""
         if not 0 <= length <= self.length:
             raise ValueError(f"cannot truncate {self.length} rows to {length}")
         self.length = length
+        self.canonical = min(self.canonical, length)
 
-    def keep(self, rows: Sequence[int]) -> None:
+    def keep(self, rows: Sequence[int], *, canonical: bool = True) -> None:
         """Commit only `rows` of those the last pass appended (offsets from `length`, increasing).
 
+        `canonical`: that pass gave rows in their own place the bits of a prefill; a moved row never has them.
         MNN's remove + reserve. Rows already in place are not touched; the others are gathered first, then written,
         so overlapping moves cannot happen.
         """
@@ -65,6 +70,8 @@ class KVCache:
             if sources[-1] >= self.capacity:
                 raise ValueError(f"row {rows[-1]} is outside the cache")
             self.data[:, :, first : first + len(moved)] = self.data[:, :, sources]
+        if canonical and self.canonical == self.length:
+            self.canonical += moved[0][0] if moved else len(rows)
         self.length += len(rows)
 
 

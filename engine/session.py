@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from engine.config import EngineConfig, SamplingConfig
-from engine.decoder import Decoder
+from engine.decoder import Decoder, is_exact
 from engine.errors import ContextFull
 from engine.model import Model
 from engine.strategies import canonical_name, create_strategy, strategies
@@ -61,8 +61,8 @@ class ChatSession:
         self.sampling = sampling
         canonical_name(self.config.speculative_type)
         text, prompt, dropped = self._fit(messages, prefix)
-        reused = self._reuse(prompt)
         strategy, reason = self._strategy(self.config.speculative_type)
+        reused = self._reuse(prompt, exact=is_exact(strategy, self.config))
         observers = [s for s, _ in self._strategies.values()]
         for observer in observers:
             observer.begin(prompt, self.config)
@@ -123,9 +123,10 @@ class ChatSession:
                 )
             turns, dropped = turns[later:], dropped + later
 
-    def _reuse(self, prompt: list[int]) -> int:
+    def _reuse(self, prompt: list[int], *, exact: bool) -> int:
         """Cut the caches back to the rows that `prompt` shares; returns how many those are.
 
+        `exact`: only canonical rows are reused; the rest is read again, and is canonical from then on.
         The hidden state of the last shared token is gone unless the token after it is the one already decided, so
         one row less is reused otherwise. At least one prompt token is always left to run.
         """
@@ -135,7 +136,7 @@ class ChatSession:
         known = self._committed + self._decoder.pending[:1]
         common = next((i for i, (a, b) in enumerate(zip(known, prompt, strict=False)) if a != b), None)
         common = min(len(known), len(prompt)) if common is None else common
-        reused = max(0, min(cache.length, common - 1))
+        reused = max(0, min(cache.canonical if exact else cache.length, common - 1))
         cache.truncate(reused)
         del self._committed[reused:]
         self._decoder.pending = []

@@ -171,7 +171,7 @@ class TurnStart:
     strategy: str
     reason: str  # why the strategy is plain although another was asked for; "" otherwise
     prompt_tokens: int
-    reused_tokens: int  # prompt tokens whose KV rows are still there from the turn before
+    reused_tokens: int  # prompt tokens whose KV rows of earlier turns are used again
     context_length: int
     dropped_messages: int = 0  # oldest messages left out because the context is full
     prompt_text: str = ""  # the rendered prompt, template included

@@ -15,7 +15,7 @@ import numpy as np
 
 from engine import progress as steps
 from engine.config import EngineConfig, SamplingConfig
-from engine.decoder import Decoder, Verified
+from engine.decoder import Decoder, Verified, least_rows
 from engine.errors import Cancelled
 from engine.recorder import Recorder, settings_of
 from engine.sampling import Sampler
@@ -33,8 +33,6 @@ from engine.trace import (
     Timings,
     TurnEnd,
 )
-
-_SPECULATION_ROWS = 2  # a pass of one row runs other kernels than a wider one: never verify with a single row
 
 
 @dataclass(slots=True)
@@ -172,8 +170,7 @@ class TurnRunner:
         drafted = proposal.candidates if proposal else None
         yield from self._phase("prune", drafted)
         yield from self._phase("verify", drafted)
-        rows = config.plain_rows if strategy.name == "plain" else _SPECULATION_ROWS
-        verified = decoder.verify(proposal, config, pad_to=rows)
+        verified = decoder.verify(proposal, config, pad_to=least_rows(strategy, config))
         yield from self._phase("accept", drafted)
         written = [*self._committed, decoder.pending[0]] if sampler.config.repetition_penalty != 1 else []
         decoder.accept(verified, sampler, written, exact=config.exact)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,7 @@ def test_second_children_are_accepted() -> None:
     decoder, sound, provisional, listener = decide({ROOT: 20, 20: 22, 22: 5}, [], exact=False)
     assert (sound, provisional) == ([(20, "draft"), (22, "draft"), (5, "bonus")], [])
     assert committed(decoder) == [ROOT, 20, 22]
+    assert decoder.target.cache.canonical == 6  # the root's; the others were moved
     assert decoder.pending == [5]
     assert listener.heard == [(5, [ROOT, 20, 22], [ROOT, 20, 22], [20, 22, 5])]
 
@@ -210,6 +212,7 @@ def test_replayed_tokens_are_confirmed() -> None:
     assert sound == [(60, "replay"), (ROOT, "replay"), (10, "draft"), (5, "bonus")]
     assert provisional == []
     assert committed(decoder) == [50, 60, ROOT, 10]
+    assert decoder.target.cache.canonical == decoder.target.cache.length
     assert listener.heard == [(5, [50, 60, ROOT, 10], [50, 60, ROOT, 10], [60, ROOT, 10, 5])]
 
 
@@ -228,3 +231,17 @@ def test_a_reply_that_ends_inside_a_span() -> None:
     assert committed(decoder) == [ROOT, 10]
     assert decoder.pending == [11]
     assert listener.heard == [(5, [ROOT, 10], [ROOT, 10], [10, 11])]
+
+
+def test_a_pass_of_one_row_is_not_canonical() -> None:
+    """Two pending tokens make a pass of two rows, whatever it is padded to; a lone one has kernels of its own."""
+    target = ScriptedTarget({})
+    decoder = Decoder(target)  # type: ignore[arg-type]
+    for pending, pad_to, canonical in (([7, 8], 1, 2), ([9], 2, 3), ([9], 1, 3), ([9], 2, 3)):
+        decoder.pending = pending
+        target.follow = dict(pairwise([*pending, 9]))
+        v = decoder.verify(None, EngineConfig(), pad_to=pad_to)
+        decoder.accept(v, Sampler(SamplingConfig()), [], exact=True)
+        decoder.commit(v, len(v.sound), [], ended=False)
+        assert target.cache.canonical == canonical
+    assert target.cache.length == 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine.config import EngineConfig, SamplingConfig
@@ -71,6 +72,23 @@ def test_a_conversation_that_reuses_rows(model: Model, sampling: SamplingConfig)
     assert all(turn.start.reused_tokens > LENGTH // 2 for turn in turns[1:])
     assert any(r.replayed for turn in turns for r in turn.rounds)
     assert [ids(turn) for turn in turns] == [plain(model, m, sampling) for m in asked]
+
+
+def test_a_conversation_that_was_not_exact_before(model: Model) -> None:
+    """Rows of one-row decoding and of loose trees are read again: the next exact turn is that of a fresh session."""
+    session, messages, cache = ChatSession(model), list[Message](), model.target.cache
+    turns = []
+    one_row = PLAIN.with_(plain_rows=1, max_new_tokens=LENGTH)
+    for question, config in zip(ASKED, (one_row, WIDE.with_(exact=False), WIDE), strict=True):
+        messages += user(question)
+        turns.append(answer(session, config, messages, GREEDY))
+        messages.append(said(turns[-1]))
+    rows = cache.data[:, :, : cache.length].copy()
+    canonical = turns[0].start.prompt_tokens
+    assert turns[1].start.reused_tokens > canonical + LENGTH // 2
+    assert turns[2].start.reused_tokens == canonical
+    assert ids(turns[2]) == plain(model, messages[:-1], GREEDY)
+    assert np.array_equal(rows, cache.data[:, :, : cache.length])
 
 
 @SAMPLINGS

@@ -60,6 +60,21 @@ def test_any_sequence_of_steps_equals_a_list(steps: list[tuple[list[bool], int]]
         assert rows_of(cache) == model
 
 
+@settings(deadline=None)
+@given(st.lists(st.tuples(KEEPS, st.booleans(), st.integers(0, 24)), max_size=12))
+def test_canonical_rows_end_where_the_first_other_row_is(steps: list[tuple[list[bool], bool, int]]) -> None:
+    """A moved row, or one of a pass with other bits, and all behind it do not count until they are cut off."""
+    cache, model = KVCache(1, 2, 4, CAPACITY), list[bool]()
+    for keeps, canonical, cut in steps:
+        rows = [i for i, keep in enumerate(keeps[: CAPACITY - cache.length]) if keep]
+        model += [canonical and row == to for to, row in enumerate(rows)]
+        cache.keep(rows, canonical=canonical)
+        if cut <= cache.length and cut % 3 == 0:
+            cache.truncate(cut)
+            del model[cut:]
+        assert cache.canonical == [*model, False].index(False)
+
+
 def test_rows_in_place_are_not_written() -> None:
     """A chain accepted whole moves nothing, however long the cache is."""
     cache = filled(3)
