@@ -30,9 +30,10 @@ class LoadedModel(Protocol):
 
 
 class Session(Protocol):
-    """A chat; used by one thread, except `stop` and the two attributes."""
+    """A chat; used by one thread, except `stop` and the attributes. `config` and `sampling` act at the next round."""
 
     config: EngineConfig
+    sampling: SamplingConfig
     stepping: bool
 
     def generate(

@@ -141,6 +141,10 @@ class EngineLink(QObject):
         """Settings from the next round on."""
         self.worker.set_config(config)
 
+    def set_sampling(self, sampling: SamplingConfig) -> None:
+        """How the running turn draws tokens from the next round on."""
+        self.worker.set_sampling(sampling)
+
     def set_stepping(self, stepping: bool) -> None:
         """Make the engine wait before each phase."""
         self.worker.set_stepping(stepping)

@@ -18,8 +18,7 @@ class EngineSettings(QObject):
     """How to decode (`config`) and how to draw tokens (`sampling`), with the defaults a reset goes back to.
 
     Signals:
-        config_changed(EngineConfig): acts at the next round.
-        sampling_changed(SamplingConfig): acts at the next reply.
+        config_changed(EngineConfig), sampling_changed(SamplingConfig): act at the next round.
         defaults_changed(): another model has other defaults.
     """
 

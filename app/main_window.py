@@ -30,6 +30,7 @@ from app.pages import Pages
 from app.panels import Panels
 from app.player import Player
 from app.presenter import Presenter
+from app.running_settings import RunningSettings
 from app.sampling_sync import SamplingSync
 from app.selection import Selection
 from app.shortcut_sheet import ShortcutSheet
@@ -76,6 +77,7 @@ class MainWindow(QMainWindow):
         self.player = Player(self.selection, self.panels.tree.stepper, self)
         self.files = FileCommands(self, store, self.selection, self.panels, self.models, self.tasks)
         self.sampling = SamplingSync(self.panels.pane.settings, self.settings, self)
+        self.running = RunningSettings(link, self.settings, self.turns, self.panels.pane, self)
         self.model_display = ModelDisplay(self)
         self.toolbar = MainToolBar(self.actions_, self.settings, self.model_display.menu, self)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
@@ -107,9 +109,8 @@ class MainWindow(QMainWindow):
         ShortcutSheet(self).show()
 
     def _connect(self) -> None:
-        """What needs no part of its own: settings, files, messages, commands."""
+        """What needs no part of its own: files, messages, commands."""
         p, f = self.panels, self.files
-        self.settings.config_changed.connect(self.link.set_config)
         self.tasks.failed.connect(self.complain)
         for problem in (p.chats.problem, p.pane.problem, f.problem):
             problem.connect(self.complain)

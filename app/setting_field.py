@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.engine_settings import ENGINE_KEYS, EngineSettings
-from app.settings_words import NAMES
+from app.settings_words import NAMES, acts
 from app.theme import GAP_SMALL, GAP_TINY, theme
 from engine import RANGES, ConfigError, Range
 
@@ -92,7 +92,7 @@ class SettingField(QWidget):
 
     def _build(self) -> None:
         name = NAMES[self.key]
-        when = "Acts at the next round." if self.key in ENGINE_KEYS else "Acts at the next reply."
+        when = acts(self.key)
         self.setToolTip(f"{self._limits.help}\n{when}\nFrom {self._limits}.")
         self.title = QLabel(name)
         self.key_label = QLabel(self.key)

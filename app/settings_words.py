@@ -46,6 +46,11 @@ SWITCHES: dict[str, str] = {  # settings that are on or off, and what they do
 }
 
 
+def acts(key: str) -> str:
+    """When a change of a setting acts."""
+    return "Acts when the next prompt is read." if key == "prefill_chunk" else "Acts at the next round."
+
+
 def resting(config: EngineConfig) -> frozenset[str]:
     """Settings that do nothing under the chosen strategy."""
     copies = ("eagle_lookup",)

@@ -42,6 +42,8 @@ from engine import (
     Progress,
     ProgressCallback,
     Round,
+    SamplingConfig,
+    TurnStart,
 )
 
 PROGRESS_SECONDS = 0.08  # between two progress reports of one step
@@ -100,6 +102,15 @@ class EngineWorker(QObject):
         session = self._session
         if session is not None:
             session.config = config
+
+    def set_sampling(self, sampling: SamplingConfig) -> None:
+        """Draw the tokens of the turn that runs or waits another way from the next round on."""
+        with self._lock:
+            for job in (self._running, *self._slow):
+                if isinstance(job, Generate):
+                    job.sampling = sampling
+            if isinstance(self._running, Generate) and self._session is not None:
+                self._session.sampling = sampling
 
     def set_stepping(self, stepping: bool) -> None:
         """Make the engine wait before each phase, or let it run."""
@@ -255,6 +266,9 @@ class EngineWorker(QObject):
         events = session.generate(job.messages, job.sampling, prefix=job.prefix)
         try:
             for event in events:
+                if isinstance(event, TurnStart):  # it may have changed since the turn was asked for
+                    with self._lock:
+                        session.sampling = job.sampling
                 self._record(job, partial(_add, event))
                 self._reports.put(TurnEvent(job.number, event))
                 self._serve_quick()

@@ -132,6 +132,7 @@ class FakeSession:
     def __init__(self, engine: FakeEngine, config: EngineConfig) -> None:
         self.engine = engine
         self.config = config
+        self.sampling = SamplingConfig()
         self.stepping = False
         self.asked: list[list[Mapping[str, str]]] = []  # messages of every turn
         self.closed_early = 0
@@ -153,6 +154,7 @@ class FakeSession:
         """The next recorded turn."""
         self.engine.threads.add(threading.get_ident())
         self.asked.append(list(messages))
+        self.sampling = sampling or SamplingConfig()
         self._stop.clear()
         turn = next(self._next)
         played = Turn()

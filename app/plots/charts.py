@@ -10,7 +10,7 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 
-from app.plots.chart import Chart, RoundChart, Row
+from app.plots.chart import Chart, RoundChart, Row, nice
 from app.plots.series import TIME_PARTS, WINDOW
 from app.theme import theme
 
@@ -31,11 +31,11 @@ class AcceptanceChart(RoundChart):
 
     def build(self) -> None:
         """Steps and a line."""
+        self._step = 0  # between two numbers of the axis
         self.bars = pg.PlotDataItem(stepMode="center", fillLevel=0, skipFiniteCheck=True)
         self.mean = pg.PlotDataItem(antialias=True, skipFiniteCheck=True)
         self.item.addItem(self.bars)
         self.item.addItem(self.mean)
-        self.item.getAxis("left").setTickSpacing(major=2, minor=1)
 
     def recolor(self) -> None:
         """Sky for what came out, ink for the mean."""
@@ -50,7 +50,12 @@ class AcceptanceChart(RoundChart):
         emitted = self.series.emitted.values
         self.bars.setData(self.edges(), emitted)
         self.mean.setData(self.centers(), self.series.mean_emitted())
-        self.set_ranges(self.x_range(), max(4.0, float(emitted.max(initial=0))))
+        top = max(4.0, float(emitted.max(initial=0)))
+        step = math.ceil(nice(top / 4))  # whole tokens, and few enough numbers for a low chart
+        if step != self._step:
+            self._step = step
+            self.item.getAxis("left").setTickSpacing(major=step, minor=step)
+        self.set_ranges(self.x_range(), top)
 
     def value_at(self, x: float) -> str:
         """Tokens, running mean, τ."""

@@ -24,7 +24,7 @@ def test_change_and_reset(settings):
 
 
 def test_sampling_is_separate(settings):
-    """Sampling acts at the next reply, the rest at the next round: two signals."""
+    """How to draw belongs to a conversation, how to decode to all of them: two signals."""
     heard = []
     settings.config_changed.connect(heard.append)
     settings.set_value("temperature", 0.7)

@@ -266,6 +266,35 @@ def test_sliders_and_conversation_fields_are_one(window, qtbot):
     assert (window.settings.sampling.temperature, window.settings.sampling.top_k) == (pytest.approx(0.8), 7)
 
 
+def test_sliders_act_on_the_running_reply_of_the_shown_chat_only(window, engine, qtbot):
+    """Temperature and longest reply belong to a conversation: looking at another one changes no running reply."""
+    window.panels.sliders.fields["temperature"].number.setValue(0.3)
+    send(window, "First")
+    qtbot.waitUntil(lambda: ended(window), timeout=8000)
+    first, fields = window.panels.pane.chat, window.panels.sliders.fields
+    window.actions_["new_chat"].trigger()
+    engine.speed = 0.1
+    send(window, "Second")
+    qtbot.waitUntil(lambda: window.selection.count >= 1, timeout=8000)
+    second, session = window.panels.pane.chat, engine.sessions[-1]
+    assert session.sampling.temperature == 0
+    fields["temperature"].slider.setValue(fields["temperature"].slider.value() + 14)
+    fields["max_new_tokens"].number.setValue(500)
+    assert session.sampling.temperature == pytest.approx(0.7)
+    assert session.config.max_new_tokens == 500
+    window.pages.open_chat(first)
+    assert window.settings.sampling.temperature == pytest.approx(0.3)
+    assert session.sampling.temperature == pytest.approx(0.7)
+    fields["max_new_tokens"].number.setValue(900)
+    fields["eagle_depth"].number.setValue(7)
+    assert (session.config.max_new_tokens, session.config.eagle_depth) == (500, 7)
+    window.pages.open_chat(second)
+    assert session.sampling.temperature == pytest.approx(0.7)
+    assert session.config.max_new_tokens == 500
+    window.turns.stop()
+    qtbot.waitUntil(lambda: ended(window), timeout=8000)
+
+
 def test_switching_chats_shows_their_own_rounds(window, engine, qtbot):
     """And a reply that runs in the background goes where it belongs."""
     send(window, "First")

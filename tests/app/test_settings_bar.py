@@ -41,6 +41,13 @@ def test_scale_reaches_its_ends_and_returns(key):
         RANGES[key].check(key, value, float if scale.step else int)
 
 
+def test_every_slider_says_when_it_acts(bar):
+    """All but one act on the reply that is being written."""
+    late = {k for k, field in bar.fields.items() if "Acts at the next round." not in field.toolTip()}
+    assert late == {"prefill_chunk"}
+    assert "Acts when the next prompt is read." in bar.fields["prefill_chunk"].toolTip()
+
+
 def test_slider_changes_the_setting(bar, settings):
     """The point of a slider."""
     bar.fields["eagle_topk"].slider.setValue(7)

@@ -293,6 +293,25 @@ def test_settings_reach_a_running_session(engine, link, ear, qtbot):
     finish(qtbot, ear, job)
 
 
+def test_sampling_reaches_the_running_and_the_waiting_turn(engine, link, ear, qtbot):
+    """A slider acts at the next round, also when it moved after Send and before the engine had time; no later turn."""
+    engine.speed = 0.2
+    warm, hot = SamplingConfig(temperature=0.5), SamplingConfig(temperature=1.5)
+    running, waiting = link.generate(HELLO, warm), link.generate(HELLO, warm)
+    qtbot.waitUntil(lambda: bool(ear.rounds(running)), timeout=8000)
+    session = engine.sessions[-1]
+    assert session.sampling is warm
+    link.set_sampling(hot)
+    assert session.sampling is hot
+    link.stop(running)
+    qtbot.waitUntil(lambda: bool(ear.rounds(waiting)), timeout=8000)
+    assert session.sampling is hot
+    link.stop()
+    finish(qtbot, ear, waiting)
+    link.set_sampling(warm)
+    assert session.sampling is hot
+
+
 def test_stepping_waits_before_each_phase(engine, link, ear, qtbot):
     """One step, one phase: a teacher decides when the next picture comes."""
     link.set_stepping(True)

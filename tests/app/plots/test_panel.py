@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import time
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -211,6 +212,20 @@ def test_nothing_is_cut_where_there_is_little_room(panel, selection, qtbot, poin
         assert chart.view.sceneBoundingRect().right() <= chart.plot.width() - RIGHT, name
         assert chart.view.height() >= 30, name
         assert not [item for item in chart.view.allChildren() if isinstance(item, TextItem)], name
+
+
+@pytest.mark.parametrize("most", [1, 4, 7, 17, 65])
+def test_numbers_of_the_axis_are_whole_and_few(panel, selection, qtbot, most):
+    """A copied draft gives 17 tokens in a round; numbers at every second one would lie on each other."""
+    turn = fake_turn(1, rounds=6)
+    turn.rounds[3] = replace(turn.rounds[3], emitted=turn.rounds[3].emitted[:1] * most)
+    selection.show_turn(turn)
+    settle(panel, qtbot, 6)
+    axis, top = panel.charts["acceptance"].item.getAxis("left"), panel.charts["acceptance"].view.viewRange()[1][1]
+    levels = [values for spacing, values in axis.tickValues(0, top, 45)]
+    numbers = {float(v) for values in levels for v in values}
+    assert 3 <= len(numbers) <= 7
+    assert all(v.is_integer() for v in numbers)
 
 
 def test_redraws_are_limited(panel, selection, qtbot):
