@@ -1,22 +1,17 @@
-"""What all charts share: frame, theme, hover value, marks of the linked round, export. Knows no numbers."""
+"""What all charts share: frame, theme, ranges, mouse. Knows no numbers and no files."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import pyqtgraph as pg
-from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from app.plots.hover_value import HoverValue
 from app.plots.series import RoundSeries
-from app.selection import Selection
 from app.theme import FONT_SIZE_DEFAULT, GAP_SMALL, theme
 
 LEAST_HEIGHT, LABEL_HEIGHT = 104, 150  # below the second the name of the x axis is left out
@@ -118,30 +113,6 @@ class Chart(QWidget):
         """One line for those who cannot see the chart."""
         return self.value_at(self.series.count).replace("\n", ", ") if self.series.count else EMPTY
 
-    def csv(self) -> str:
-        """The numbers of the chart as CSV text, a header first."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.headers())
-        writer.writerows(self.rows())
-        return out.getvalue()
-
-    def image(self, scale: float = 2.0) -> QImage:
-        """The chart with its title, larger than on the screen."""
-        size = self.size() * scale
-        image = QImage(size, QImage.Format.Format_ARGB32_Premultiplied)
-        image.fill(theme().color("surface"))
-        painter = QPainter(image)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        top = self.header.height() * scale
-        painter.save()
-        painter.scale(scale, scale)
-        self.name.render(painter, self.name.pos(), renderFlags=QWidget.RenderFlag.DrawChildren)
-        painter.restore()
-        self.plot.render(painter, QRectF(0, top, size.width(), size.height() - top), self.plot.viewport().rect())
-        painter.end()
-        return image
-
     def fit(self) -> None:
         """Show everything again after zooming."""
         self._moved = False
@@ -172,10 +143,7 @@ class Chart(QWidget):
         self._show_bottom()
         self.name.setFont(theme().font(0.9))
         self.entitle()
-        self.value.setFont(theme().font(0.85))
-        self.value.setStyleSheet(
-            f"background: {theme().color('raised').name()}; border: 1px solid {line.name()}; padding: 3px;"
-        )
+        self.value.restyle()
         self.empty.setStyleSheet(f"color: {muted.name()}; background: transparent;")
         self.setStyleSheet(f"Chart {{ background: {theme().color('surface').name()}; }}")
         self.setMinimumHeight(round(LEAST_HEIGHT * theme().font_size / FONT_SIZE_DEFAULT))
@@ -200,11 +168,8 @@ class Chart(QWidget):
         self._say(None)
 
     def _build(self) -> None:
-        self.name, self.value = QLabel(self.title, wordWrap=True), QLabel(self.plot)
+        self.name, self.value = QLabel(self.title, wordWrap=True), HoverValue(self.plot)
         self.name.setTextFormat(Qt.TextFormat.RichText)
-        self.value.setTextFormat(Qt.TextFormat.PlainText)
-        self.value.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.value.hide()
         self.fit_button = QToolButton(text="Fit", autoRaise=True)
         self.fit_button.setToolTip("Show all rounds again after zooming")
         self.fit_button.clicked.connect(self.fit)
@@ -236,15 +201,11 @@ class Chart(QWidget):
     def _mouse_moved(self, position: QPointF) -> None:
         x = self._place(position)
         self._say(x)
-        if x is not None:  # in the corner that the mouse is not in
-            self.value.adjustSize()
-            left = position.x() > self.plot.width() / 2
-            self.value.move(GAP_SMALL if left else self.plot.width() - self.value.width() - GAP_SMALL, GAP_SMALL)
+        if x is not None:
+            self.value.avoid(position.x())
 
     def _say(self, x: float | None) -> None:
-        text = "" if x is None else self.value_at(x)
-        self.value.setText(text)
-        self.value.setVisible(bool(text))
+        self.value.say("" if x is None else self.value_at(x))
         self.hovered(x)
 
     def _mouse_clicked(self, event: Any) -> None:
@@ -257,82 +218,3 @@ class Chart(QWidget):
         x = self._place(event.scenePos())
         if x is not None:
             self.clicked(x)
-
-
-class RoundChart(Chart):
-    """A chart whose x axis counts rounds from 1; linked with the selection."""
-
-    bottom = "round"
-
-    def __init__(self, series: RoundSeries, selection: Selection, parent: QWidget | None = None) -> None:
-        self.selection = selection
-        super().__init__(series, parent)
-        selection.round_changed.connect(self._moved_on)
-        selection.hover_changed.connect(self._mark)
-
-    def _build(self) -> None:
-        super()._build()
-        self.current = pg.LinearRegionItem(movable=False)
-        self.hover_mark = pg.LinearRegionItem(movable=False)
-        for mark in (self.current, self.hover_mark):
-            mark.setZValue(-20)
-            for line in mark.lines:
-                line.setPen(None)
-            mark.hide()
-            self.item.addItem(mark, ignoreBounds=True)
-
-    def restyle(self) -> None:
-        """Marks follow the theme as well."""
-        color = theme().color("highlight")
-        self.current.setBrush(color)
-        color.setAlpha(110)
-        self.hover_mark.setBrush(color)
-        super().restyle()
-
-    def refresh(self) -> None:
-        """Draw and mark."""
-        super().refresh()
-        self._mark()
-
-    def index_at(self, x: float) -> int:
-        """Round under a place; -1 outside."""
-        index = math.floor(x + 0.5) - 1
-        return index if 0 <= index < self.series.count else -1
-
-    def clicked(self, x: float) -> None:
-        """Show that round everywhere."""
-        index = self.index_at(x)
-        if index >= 0:
-            self.selection.go(index)
-
-    def hovered(self, x: float | None) -> None:
-        """Light that round up everywhere."""
-        self.selection.hover(-1 if x is None else self.index_at(x))
-
-    def x_range(self) -> tuple[float, float]:
-        """All rounds, in strides, and at least a few so that the first ones are not bars as wide as the chart."""
-        stride = max(16, 2 ** (self.series.count.bit_length() - 3)) if self._growing() else 1
-        return 0.5, max(-(-self.series.count // stride) * stride, 16) + 0.5
-
-    def _growing(self) -> bool:
-        turn = self.selection.turn
-        return turn is not None and turn.end is None
-
-    def edges(self) -> NDArray[np.float64]:
-        """Limits of the steps, [n + 1]."""
-        return np.arange(self.series.count + 1) + 0.5
-
-    def centers(self) -> NDArray[np.float64]:
-        """Middle of each round, [n]."""
-        return np.arange(self.series.count) + 1.0
-
-    def _moved_on(self) -> None:
-        if not (self.selection.live and self._growing()):  # while it grows, the next redraw moves the mark as well
-            self._mark()
-
-    def _mark(self, *_: object) -> None:
-        for mark, index in ((self.current, self.selection.round_index), (self.hover_mark, self.selection.hovered[0])):
-            shown = 0 <= index < self.series.count
-            mark.setVisible(shown)
-            if shown:
-                mark.setRegion((index + 0.5, index + 1.5))

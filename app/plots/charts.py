@@ -10,7 +10,8 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 
-from app.plots.chart import Chart, RoundChart, Row, nice
+from app.plots.chart import Chart, Row, nice
+from app.plots.round_chart import RoundChart
 from app.plots.series import TIME_PARTS, WINDOW
 from app.theme import theme
 

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QScrollArea, QToolButt
 from app.flow_grid import FlowGrid
 from app.plots.chart import Chart
 from app.plots.charts import AcceptanceChart, DepthChart, RankChart, SpeedChart, TimeChart
+from app.plots.export import csv_text, picture
 from app.plots.series import RoundSeries
 from app.selection import Selection
 from app.theme import GAP_SMALL
@@ -92,8 +93,8 @@ class PlotPanel(QWidget):
         self._redraw()
         chart = self.charts[name]
         if path.suffix == ".csv":
-            path.write_text(chart.csv(), encoding="utf-8")
-        elif not chart.image().save(str(path)):
+            path.write_text(csv_text(chart), encoding="utf-8")
+        elif not picture(chart).save(str(path)):
             raise OSError(f"{path.name} cannot be written there.")
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -1,0 +1,94 @@
+"""What charts over rounds share: the x axis, and the marks that link it with the selection. Knows no y axis."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtWidgets import QWidget
+
+from app.plots.chart import Chart
+from app.plots.series import RoundSeries
+from app.selection import Selection
+from app.theme import theme
+
+
+class RoundChart(Chart):
+    """A chart whose x axis counts rounds from 1; linked with the selection."""
+
+    bottom = "round"
+
+    def __init__(self, series: RoundSeries, selection: Selection, parent: QWidget | None = None) -> None:
+        self.selection = selection
+        super().__init__(series, parent)
+        selection.round_changed.connect(self._moved_on)
+        selection.hover_changed.connect(self._mark)
+
+    def _build(self) -> None:
+        super()._build()
+        self.current = pg.LinearRegionItem(movable=False)
+        self.hover_mark = pg.LinearRegionItem(movable=False)
+        for mark in (self.current, self.hover_mark):
+            mark.setZValue(-20)
+            for line in mark.lines:
+                line.setPen(None)
+            mark.hide()
+            self.item.addItem(mark, ignoreBounds=True)
+
+    def restyle(self) -> None:
+        """Marks follow the theme as well."""
+        color = theme().color("highlight")
+        self.current.setBrush(color)
+        color.setAlpha(110)
+        self.hover_mark.setBrush(color)
+        super().restyle()
+
+    def refresh(self) -> None:
+        """Draw and mark."""
+        super().refresh()
+        self._mark()
+
+    def index_at(self, x: float) -> int:
+        """Round under a place; -1 outside."""
+        index = math.floor(x + 0.5) - 1
+        return index if 0 <= index < self.series.count else -1
+
+    def clicked(self, x: float) -> None:
+        """Show that round everywhere."""
+        index = self.index_at(x)
+        if index >= 0:
+            self.selection.go(index)
+
+    def hovered(self, x: float | None) -> None:
+        """Light that round up everywhere."""
+        self.selection.hover(-1 if x is None else self.index_at(x))
+
+    def x_range(self) -> tuple[float, float]:
+        """All rounds, in strides, and at least a few so that the first ones are not bars as wide as the chart."""
+        stride = max(16, 2 ** (self.series.count.bit_length() - 3)) if self._growing() else 1
+        return 0.5, max(-(-self.series.count // stride) * stride, 16) + 0.5
+
+    def _growing(self) -> bool:
+        turn = self.selection.turn
+        return turn is not None and turn.end is None
+
+    def edges(self) -> NDArray[np.float64]:
+        """Limits of the steps, [n + 1]."""
+        return np.arange(self.series.count + 1) + 0.5
+
+    def centers(self) -> NDArray[np.float64]:
+        """Middle of each round, [n]."""
+        return np.arange(self.series.count) + 1.0
+
+    def _moved_on(self) -> None:
+        if not (self.selection.live and self._growing()):  # while it grows, the next redraw moves the mark as well
+            self._mark()
+
+    def _mark(self, *_: object) -> None:
+        for mark, index in ((self.current, self.selection.round_index), (self.hover_mark, self.selection.hovered[0])):
+            shown = 0 <= index < self.series.count
+            mark.setVisible(shown)
+            if shown:
+                mark.setRegion((index + 0.5, index + 1.5))
