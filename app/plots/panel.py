@@ -12,10 +12,13 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
 from app.flow_grid import FlowGrid
+from app.plots.acceptance_chart import AcceptanceChart
+from app.plots.bar_chart import DepthChart, RankChart
 from app.plots.chart import Chart
-from app.plots.charts import AcceptanceChart, DepthChart, RankChart, SpeedChart, TimeChart
 from app.plots.export import csv_text, picture
 from app.plots.series import RoundSeries
+from app.plots.speed_chart import SpeedChart
+from app.plots.time_chart import TimeChart
 from app.selection import Selection
 from app.theme import GAP_SMALL
 from app.throttle import Throttle

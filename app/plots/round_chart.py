@@ -1,4 +1,4 @@
-"""What charts over rounds share: the x axis, and the marks that link it with the selection. Knows no y axis."""
+"""What charts over rounds share: the x axis, the marks that link it with the selection, the top of a scale."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ from app.plots.chart import Chart
 from app.plots.series import RoundSeries
 from app.selection import Selection
 from app.theme import theme
+
+
+def most(values: NDArray[np.float64]) -> float:
+    """Top of the scale: a single odd round must not flatten the rest, so the highest 2 % may be cut."""
+    if not len(values):
+        return 1.0
+    index = min(len(values) - 1, int(0.98 * len(values)))
+    return 1.15 * float(np.partition(values, index)[index])
 
 
 class RoundChart(Chart):
