@@ -139,19 +139,19 @@ class EngineLink(QObject):
 
     def set_config(self, config: EngineConfig) -> None:
         """Settings from the next round on."""
-        self.worker.set_config(config)
+        self.worker.turns.set_config(config)
 
     def set_sampling(self, sampling: SamplingConfig) -> None:
         """How the running turn draws tokens from the next round on."""
-        self.worker.set_sampling(sampling)
+        self.worker.turns.set_sampling(sampling)
 
     def set_stepping(self, stepping: bool) -> None:
         """Make the engine wait before each phase."""
-        self.worker.set_stepping(stepping)
+        self.worker.turns.set_stepping(stepping)
 
     def step(self, to_round_end: bool = False) -> None:
         """Let a waiting engine go on by one phase, or to the end of the round."""
-        self.worker.step(to_round_end)
+        self.worker.turns.step(to_round_end)
 
     def shut_down(self, timeout_ms: int = 3000) -> bool:
         """Stop the engine and end its thread; False when it did not end in time."""
