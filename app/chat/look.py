@@ -1,6 +1,9 @@
-"""Style sheets that several chat widgets share."""
+"""Style sheets, and the labels they speak of, that several chat widgets share."""
 
 from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 
 from app.theme import RADIUS, Theme
 
@@ -43,3 +46,11 @@ def main_button(colors: Theme) -> str:
         f"QPushButton:disabled {{ background: {colors.color('raised').name()};"
         f" color: {colors.color('muted').name()}; }}"
     )
+
+
+def muted(text: str = "") -> QLabel:
+    """A label of second rank; the property must be there before the style looks at the label."""
+    label = QLabel(text)
+    label.setProperty("muted", True)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    return label

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
-
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from app.chat.body import MarkdownBody
 from app.chat.code_block import CodeView
 from app.chat.edit_box import EditBox
+from app.chat.look import muted
+from app.chat.message_header import MessageHeader
 from app.chat.provenance import Provenance
 from app.chat.provenance_view import NO_MARKDOWN, ProvenanceView
 from app.chat.stats import footer
@@ -18,8 +18,6 @@ from app.chat.text_block import TextBlock
 from app.chat.token_words import summary
 from app.store import Message
 from app.theme import GAP, GAP_SMALL, theme
-
-COPIED_MS = 1500
 
 
 class MessageView(QFrame):
@@ -58,21 +56,16 @@ class MessageView(QFrame):
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(GAP + GAP_SMALL, GAP, GAP + GAP_SMALL, GAP)
         self._layout.setSpacing(GAP_SMALL)
-        self._note = _muted()
-        self._note.setWordWrap(True)
+        self._note = self._add_line()
         self._note.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._note.hide()
-        self._layout.addWidget(self._note)
-        self._add_header()
+        self.header = self._add_header()
+        self._legend = self._add_line()
+        self._legend.setToolTip(NO_MARKDOWN)
         self.body: MarkdownBody | TextBlock = TextBlock(self) if self.user else MarkdownBody(self.text, self)
         if isinstance(self.body, TextBlock):
             self.body.set_plain(self.text)
         self._layout.addWidget(self.body)
-        self._footer = _muted()
-        self._footer.setWordWrap(True)
-        self._layout.addWidget(self._footer)
-        self._copied = QTimer(self, interval=COPIED_MS, singleShot=True)
-        self._copied.timeout.connect(self._reset_copy)
+        self._footer = self._add_line()
         self._show_state()
         self._restyle_frame()  # the body has just been made in the present style
 
@@ -109,10 +102,7 @@ class MessageView(QFrame):
 
     def set_busy(self, busy: bool) -> None:
         """While a reply is running nothing else can be asked for."""
-        reason = "Wait for the running reply or stop it first" if busy else ""
-        for button in (self.again_button, self.edit_button):
-            button.setEnabled(not busy)
-            button.setToolTip(reason or button.property("help"))
+        self.header.set_busy(busy)
 
     def show_tokens(self, provenance: Provenance | None, reason: str = "") -> None:
         """Show the text with the origin of each token, or why that is not possible; None and no reason: Markdown."""
@@ -129,8 +119,8 @@ class MessageView(QFrame):
             return
         if self.tokens is None:
             self.tokens = ProvenanceView(self)
-            self.tokens.hovered.connect(self._token_hovered)
-            self.tokens.clicked.connect(self._token_clicked)
+            self.tokens.hovered.connect(lambda number, node: self.token_hovered.emit(self.message.id, number, node))
+            self.tokens.clicked.connect(lambda number, node: self.token_clicked.emit(self.message.id, number, node))
             self._layout.insertWidget(self._layout.indexOf(self.body), self.tokens)
             self.body.hide()
         self.tokens.show_tokens(provenance)
@@ -147,7 +137,7 @@ class MessageView(QFrame):
 
     def edit(self) -> None:
         """Open the editor of a prompt."""
-        if self.editor is not None or not self.user or not self.edit_button.isEnabled():
+        if self.editor is not None or not self.user or not self.header.edit_button.isEnabled():
             return
         self.editor = EditBox(self.text, self)
         self.editor.accepted.connect(self._resend)
@@ -160,8 +150,7 @@ class MessageView(QFrame):
     def copy(self) -> None:
         """Put the message's text on the clipboard, Markdown as it is."""
         QGuiApplication.clipboard().setText(self.text)
-        self.copy_button.setText("Copied ✓")
-        self._copied.start()
+        self.header.show_copied()
 
     def restyle(self) -> None:
         """Take the theme's colours and size."""
@@ -171,23 +160,9 @@ class MessageView(QFrame):
         self.body.restyle()
 
     def _restyle_frame(self) -> None:
-        colors = theme()
-        for label in (self._time, self._footer, self._legend, self._note, self._count):
-            label.setFont(colors.font(0.85))
-        for button in self.buttons():
-            button.setFont(colors.font(0.85))
-        self._who.setFont(colors.font(0.95, bold=True))
-
-    def buttons(self) -> list[QPushButton]:
-        """In tab order."""
-        return [
-            self.previous_button,
-            self.next_button,
-            self.rounds_button,
-            self.copy_button,
-            self.edit_button,
-            self.again_button,
-        ]
+        for label in (self._footer, self._legend, self._note):
+            label.setFont(theme().font(0.85))
+        self.header.restyle()
 
     def focus_chain(self) -> list[QWidget]:
         """Everything that takes the focus by Tab, in reading order."""
@@ -219,61 +194,28 @@ class MessageView(QFrame):
         else:
             action()
 
-    def _add_header(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(GAP_SMALL)
-        self._who = QLabel("You" if self.user else "Assistant")
-        self._time = _muted("")
-        if self.message.created:  # recorded runs do not say when
-            moment = time.localtime(self.message.created)
-            self._time.setText(time.strftime("%H:%M", moment))
-            self._time.setToolTip(time.strftime("%A %d %B %Y, %H:%M:%S", moment))
-        self.previous_button = self._button("‹", "Show the previous version (←)", lambda: self._step(-1))
-        self._count = _muted()
-        self.next_button = self._button("›", "Show the next version (→)", lambda: self._step(1))
-        self.rounds_button = self._button("Rounds", "Show the draft trees of this reply", self._show_rounds)
-        self.copy_button = self._button("Copy", "Copy this message (C)", self.copy)
-        self.edit_button = self._button("Edit", "Edit and send again as a new branch (E)", self.edit)
-        self.again_button = self._button("Regenerate", "Make another version of this reply (R)", self._again)
-        row.addWidget(self._who)
-        row.addWidget(self._time)
-        row.addStretch(1)
-        for widget in (self.previous_button, self._count, self.next_button):
-            row.addWidget(widget)
-        for button in (self.rounds_button, self.copy_button, self.edit_button, self.again_button):
-            row.addWidget(button)
-        self._layout.addLayout(row)
-        self._legend = _muted()
-        self._legend.setWordWrap(True)
-        self._legend.setToolTip(NO_MARKDOWN)
-        self._legend.hide()
-        self._layout.addWidget(self._legend)
+    def _add_header(self) -> MessageHeader:
+        header = MessageHeader(self.message, self)
+        header.step.connect(self._step)
+        header.rounds.connect(lambda: self.rounds.emit(self.message.id))
+        header.copied.connect(self.copy)
+        header.edit.connect(self.edit)
+        header.again.connect(self._again)
+        self._layout.addWidget(header)
+        return header
 
-    def _button(self, text: str, tip: str, call: object) -> QPushButton:
-        button = QPushButton(text, self)
-        button.setAutoDefault(False)
-        button.setToolTip(tip)
-        button.setProperty("help", tip)
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.clicked.connect(call)
-        return button
+    def _add_line(self) -> QLabel:
+        """A line of words of second rank, hidden while it says nothing."""
+        line = muted()
+        line.setWordWrap(True)
+        line.hide()
+        self._layout.addWidget(line)
+        return line
 
     def _show_state(self) -> None:
         message = self.message
-        who = "You" if self.user else "Assistant"
-        self.setAccessibleName(f"{who}: {self.text[:120]}")
-        several = message.versions > 1
-        self._count.setText(f"{message.version}/{message.versions}")
-        for widget in (self.previous_button, self._count, self.next_button):
-            widget.setVisible(several)
-        self.previous_button.setEnabled(message.version > 1)
-        self.next_button.setEnabled(message.version < message.versions)
-        self.rounds_button.setVisible(message.has_trace)
-        self.edit_button.setVisible(self.user)
-        self.again_button.setVisible(not self.user and not self.running)
-        for button in self.buttons():
-            label = {"‹": "Previous version", "›": "Next version"}.get(button.text(), button.text())
-            button.setAccessibleName(f"{label}: {who}, {time.strftime('%H:%M', time.localtime(message.created))}")
+        self.setAccessibleName(f"{self.header.name}: {self.text[:120]}")
+        self.header.show_state(message, self.running)
         if self.running:
             self._footer.setText("" if self.text else "…")
             self._footer.setVisible(not self.text)
@@ -311,29 +253,9 @@ class MessageView(QFrame):
         self.resend.emit(self.message.id, text)
 
     def _again(self) -> None:
-        if not self.running and self.again_button.isEnabled():
+        if not self.running and self.header.again_button.isEnabled():
             self.regenerate.emit(self.message.id)
 
     def _step(self, delta: int) -> None:
         if 1 <= self.message.version + delta <= self.message.versions:
             self.version.emit(self.message.id, delta)
-
-    def _show_rounds(self) -> None:
-        self.rounds.emit(self.message.id)
-
-    def _token_hovered(self, number: int, node: int) -> None:
-        self.token_hovered.emit(self.message.id, number, node)
-
-    def _token_clicked(self, number: int, node: int) -> None:
-        self.token_clicked.emit(self.message.id, number, node)
-
-    def _reset_copy(self) -> None:
-        self.copy_button.setText("Copy")
-
-
-def _muted(text: str = "") -> QLabel:
-    """A label of second rank; the property must be there before the style looks at the label."""
-    label = QLabel(text)
-    label.setProperty("muted", True)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    return label

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.chat.chat_list import ChatList
+from app.chat.flow import ORDER_MS
 from app.chat.pane import ChatPane
 from app.selection import Selection
 from app.store import Store
@@ -50,7 +51,7 @@ def window(qtbot, store: Store, selection: Selection) -> tuple[QWidget, ChatList
     chats.undo_bar.show()
     pane.view.open_find()
     view_of(pane, prompt.id).edit()
-    settle(400)
+    settle(ORDER_MS + 100)
     return made, chats, pane
 
 
@@ -98,7 +99,7 @@ def test_tab_reaches_everything_in_reading_order(window: tuple[QWidget, ChatList
     places = [seen.index(w) for w in order if w.isEnabled()]
     assert places == sorted(places)
     for view in pane.view.flow.widgets():
-        for button in view.buttons():
+        for button in view.header.buttons():
             if button.isVisible() and button.isEnabled():
                 assert button in seen
 
@@ -110,7 +111,7 @@ def test_the_focus_can_be_seen(window: tuple[QWidget, ChatList, ChatPane]) -> No
     link = next(t for t in reply.texts() if t.focusPolicy() == Qt.FocusPolicy.StrongFocus)
     for widget in (
         reply,
-        reply.copy_button,
+        reply.header.copy_button,
         link,
         pane.composer.button,
         chats.undo_bar.undo_button,

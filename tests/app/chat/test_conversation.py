@@ -208,9 +208,9 @@ def test_versions_buttons_and_keys(qtbot, view: ConversationView) -> None:
     view.set_messages([message(1, "user", "q"), message(2, text="a", version=2, versions=3, has_trace=True)])
     settle()
     reply = view.flow.widget_of(2)
-    assert reply._count.text() == "2/3"
+    assert reply.header.count.text() == "2/3"
     with qtbot.waitSignal(view.version) as caught:
-        reply.next_button.click()
+        reply.header.next_button.click()
     assert caught.args == [2, 1]
     reply.setFocus()
     with qtbot.waitSignal(view.version) as caught:
@@ -220,15 +220,15 @@ def test_versions_buttons_and_keys(qtbot, view: ConversationView) -> None:
         QTest.keyClick(reply, Qt.Key.Key_R)
     assert caught.args == [2]
     with qtbot.waitSignal(view.turn_wanted) as caught:
-        reply.rounds_button.click()
+        reply.header.rounds_button.click()
     QTest.keyClick(reply, Qt.Key.Key_C)
     assert QGuiApplication.clipboard().text() == "a"
     view.set_busy(True)
     with qtbot.assertNotEmitted(view.regenerate, wait=20):
-        reply.again_button.click()
+        reply.header.again_button.click()
         QTest.keyClick(reply, Qt.Key.Key_R)
         view.regenerate_last()
-    assert "running" in reply.again_button.toolTip()
+    assert "running" in reply.header.again_button.toolTip()
 
 
 def test_editing_a_prompt(qtbot, view: ConversationView) -> None:
@@ -236,7 +236,7 @@ def test_editing_a_prompt(qtbot, view: ConversationView) -> None:
     view.set_messages([message(1, "user", "old text"), message(2)])
     settle()
     prompt = view.flow.widget_of(1)
-    prompt.edit_button.click()
+    prompt.header.edit_button.click()
     assert prompt.editor.input.toPlainText() == "old text"
     assert not prompt.body.isVisible()
     QTest.keyClick(prompt.editor.input, Qt.Key.Key_Escape)
@@ -341,7 +341,7 @@ def test_a_reply_of_nothing_but_code_is_seen(view: ConversationView) -> None:
     view.set_messages([message(1, "user"), message(2, text=code), message(3, "user"), message(4, text="")])
     settle()
     assert view.view_of(2).height() > view.view_of(2).texts()[0].height() > 30
-    assert view.view_of(4).height() >= view.view_of(4).copy_button.height()
+    assert view.view_of(4).height() >= view.view_of(4).header.copy_button.height()
     view.set_messages([message(1, "user"), message(5, text="", finish_reason="")])
     view.begin(5)
     view.append_text(5, "```py\nx = 1\ny = 2\n")
