@@ -29,6 +29,11 @@ class FlowGrid(QWidget):
             QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred if stretch_rows else QSizePolicy.Policy.Maximum
         )
 
+    def set_column_width(self, pixels: int) -> None:
+        """The least width of a column."""
+        self._column_width = pixels
+        self.arrange()
+
     def add(self, widget: QWidget) -> None:
         """Append a widget."""
         widget.setParent(self)

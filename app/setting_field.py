@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QSlider,
     QSpinBox,
     QToolButton,
@@ -115,38 +114,31 @@ class SettingField(QWidget):
         grid.addWidget(self.title, 0, 0)
         grid.addWidget(self.number, 0, 1)
         grid.addWidget(self.reset_button, 0, 2)
-        self.slider: QSlider | None = None
-        if self.key != "seed":
-            self._make_slider(name)
-            grid.addWidget(self.slider, 1, 0, 1, 3)
+        self._scale = Scale(self.key, self._limits)
+        self.slider = self._make_slider(name)
+        grid.addWidget(self.slider, 1, 0, 1, 3)
         grid.addLayout(notes, 2, 0, 1, 3)
         grid.setColumnStretch(0, 1)
 
-    def _make_number(self) -> QSpinBox | QDoubleSpinBox | QLineEdit:
-        if self.key == "seed":  # larger than a spin box can hold
-            field = QLineEdit()
-            field.editingFinished.connect(self._typed)
-            field.setFixedWidth(96)
-            return field
+    def _make_number(self) -> QSpinBox | QDoubleSpinBox:
         box = QSpinBox() if self._whole else QDoubleSpinBox(decimals=2, singleStep=FLOAT_STEPS[self.key])
         box.setRange(self._limits.low, self._limits.high)  # type: ignore[arg-type]
         box.setKeyboardTracking(False)
         box.setAlignment(Qt.AlignmentFlag.AlignRight)
-        box.setFixedWidth(84 if self._limits.high > 9999 else 64)
         box.valueChanged.connect(self._set)
         box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         box.installEventFilter(self)
         return box
 
-    def _make_slider(self, name: str) -> None:
-        self._scale = Scale(self.key, self._limits)
-        self.slider = QSlider(Qt.Orientation.Horizontal)
-        self.slider.setRange(0, self._scale.steps)
-        self.slider.setPageStep(max(1, self._scale.steps // 10))
-        self.slider.setAccessibleName(name)
-        self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.slider.installEventFilter(self)
-        self.slider.valueChanged.connect(self._slid)
+    def _make_slider(self, name: str) -> QSlider:
+        slider = QSlider(Qt.Orientation.Horizontal)
+        slider.setRange(0, self._scale.steps)
+        slider.setPageStep(max(1, self._scale.steps // 10))
+        slider.setAccessibleName(name)
+        slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        slider.installEventFilter(self)
+        slider.valueChanged.connect(self._slid)
+        return slider
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """A wheel over a field that is not in use must not change it."""
@@ -154,14 +146,6 @@ class SettingField(QWidget):
 
     def _slid(self, position: int) -> None:
         self._set(self._scale.value(position))
-
-    def _typed(self) -> None:
-        assert isinstance(self.number, QLineEdit)
-        try:
-            self._set(int(self.number.text().replace(" ", "")))
-        except ValueError:
-            self.refused.emit(f"{NAMES[self.key]} needs a whole number.")
-            self._show_value()
 
     def _set(self, value: float) -> None:
         try:
@@ -175,14 +159,9 @@ class SettingField(QWidget):
 
     def _show_value(self, *_: object) -> None:
         value = self._settings.value(self.key)
-        with QSignalBlocker(self.number):
-            if isinstance(self.number, QLineEdit):
-                self.number.setText(str(value))
-            else:
-                self.number.setValue(value)
-        if self.slider is not None:
-            with QSignalBlocker(self.slider):
-                self.slider.setValue(self._scale.position(value))
+        with QSignalBlocker(self.number), QSignalBlocker(self.slider):
+            self.number.setValue(value)
+            self.slider.setValue(self._scale.position(value))
         default = self._settings.default(self.key)
         self.reset_button.setEnabled(value != default)
         self.reset_button.setText(f"↺ {_short(default)}")
@@ -190,7 +169,7 @@ class SettingField(QWidget):
         self._show_note()
 
     def _show_note(self) -> None:
-        self.note.setText("" if self.key == "seed" else f"{_short(self._limits.low)}–{_short(self._limits.high)}")
+        self.note.setText(f"{_short(self._limits.low)}–{_short(self._limits.high)}")
         self.used_note.setText("" if self._used is None else f"used {_short(self._used)}")
         self.used_note.setToolTip("The shown round used this value.")
         differs = self._used is not None and self._used != self._settings.value(self.key)
@@ -203,6 +182,7 @@ class SettingField(QWidget):
             label.setStyleSheet(f"color: {theme().color('muted').name()};")
         for label in (self.note, self.used_note, self.reset_button):
             label.setFont(theme().font(0.82))
+        self.number.setFixedWidth(theme().pixels(84 if self._limits.high > 9999 else 64))
         self._show_note()
 
 

@@ -64,9 +64,10 @@ class SettingsBar(QFrame):
         self.more_button = QToolButton(text="More", checkable=True, autoRaise=True)
         self.more_button.setArrowType(Qt.ArrowType.RightArrow)
         self.more_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.more_button.setToolTip("Sampling details, seed and prompt reading")
+        self.more_button.setToolTip("Sampling details and prompt reading")
         self.more_button.toggled.connect(self._show_more)
         self.sums = QLabel()
+        self.sums.setWordWrap(True)
         self.sums.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.hint = QLabel()
         self.hint.setWordWrap(True)
@@ -83,7 +84,7 @@ class SettingsBar(QFrame):
     def _arrange(self) -> None:
         line = QHBoxLayout()
         line.setSpacing(GAP * 2)
-        line.addWidget(self.sums)
+        line.addWidget(self.sums, 1)
         line.addWidget(self.hint, 1)
         line.addWidget(self.more_button)
         layout = QVBoxLayout(self)
@@ -110,7 +111,7 @@ class SettingsBar(QFrame):
     def _refresh(self, *_: object) -> None:
         config, sampling = self._settings.config, self._settings.sampling
         self.sums.setText(annotation(config))
-        said = hints(config, sampling)
+        said = hints(config, sampling, self._settings.default_sampling)
         self.hint.setText("  ".join(said))
         self.hint.setVisible(bool(said))
         at_rest = resting(config)
@@ -118,6 +119,8 @@ class SettingsBar(QFrame):
             field.setEnabled(key not in at_rest)
 
     def _restyle(self) -> None:
+        for grid in (self._main, self._more):
+            grid.set_column_width(theme().pixels(FIELD_WIDTH))
         self.sums.setFont(theme().font(0.88))
         self.hint.setFont(theme().font(0.88))
         self.hint.setStyleSheet(f"color: {theme().color('warning').name()};")

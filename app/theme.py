@@ -149,6 +149,10 @@ class Theme(QObject):
             self._font_size = points
             self._apply()
 
+    def pixels(self, pixels: int) -> int:
+        """As many pixels as hold the same words at the present size as `pixels` do at the default one."""
+        return round(pixels * self._font_size / FONT_SIZE_DEFAULT)
+
     def color(self, role: str) -> QColor:
         """The colour of a role (the keys of LIGHT)."""
         return QColor((DARK if self.dark else LIGHT)[role])

@@ -206,6 +206,8 @@ class WelcomePage(QScrollArea):
             f"#main {{ background: {c['accent']}; color: {c['on_accent']}; border: 0; border-radius: 4px;"
             f" padding: {GAP_SMALL + 2}px {GAP_LARGE}px; font-weight: bold; }}"
         )
+        for grid in (self._trace_row, self._buttons):
+            grid.set_column_width(t.pixels(BUTTON_WIDTH))
         self.title.setFont(t.font(2.2, bold=True))  # after the sheet, which would put the fonts back
         for label in self._headings:
             label.setFont(t.font(1.2, bold=True))
