@@ -22,6 +22,7 @@ class LoadedModel(Protocol):
     has_draft: bool
     precision: str
     defaults: EngineConfig
+    sampling: SamplingConfig  # what a chat draws with
     dims: Any  # has context_length
     tokenizer: Any
 
@@ -86,6 +87,7 @@ class ModelInfo:
     has_draft: bool
     context_length: int
     defaults: EngineConfig
+    sampling: SamplingConfig
     threads: int = 0  # that it computes with; 0: unknown
 
     @classmethod
@@ -98,5 +100,6 @@ class ModelInfo:
             model.has_draft,
             model.dims.context_length,
             model.defaults,
+            model.sampling,
             getattr(model, "threads", 0),
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from engine import ConfigError, EngineConfig, SamplingConfig
+from engine import CHAT_SAMPLING, ConfigError, EngineConfig, SamplingConfig
 
 ENGINE_KEYS = tuple(f.name for f in fields(EngineConfig))
 SAMPLING_KEYS = tuple(f.name for f in fields(SamplingConfig))
@@ -29,7 +29,7 @@ class EngineSettings(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.config = self.default_config = EngineConfig()
-        self.sampling = self.default_sampling = SamplingConfig()
+        self.sampling = self.default_sampling = CHAT_SAMPLING
 
     def value(self, key: str) -> Any:
         """Present value of a setting."""
@@ -62,9 +62,14 @@ class EngineSettings(QObject):
             self.sampling = sampling
             self.sampling_changed.emit(sampling)
 
-    def set_defaults(self, config: EngineConfig, kept: Mapping[str, Any] | None = None) -> None:
-        """Use a model's defaults, with the values `kept` from an earlier session where they still make sense."""
-        self.default_config = config
+    def set_defaults(
+        self, config: EngineConfig, kept: Mapping[str, Any] | None = None, sampling: SamplingConfig = CHAT_SAMPLING
+    ) -> None:
+        """Use a model's defaults, with the values `kept` from an earlier session where they still make sense.
+
+        What `sampling` comes to depends on the conversation: `SamplingSync` takes it from there.
+        """
+        self.default_config, self.default_sampling = config, sampling
         self.defaults_changed.emit()
         for key, value in (kept or {}).items():
             try:

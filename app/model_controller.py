@@ -144,7 +144,7 @@ class ModelController(QObject):
             self.models.append(info.folder)
         self._keep(LAST_MODEL, str(info.folder))
         kept = self._setting(f"config/{info.name}")
-        self._settings.set_defaults(info.defaults, kept if isinstance(kept, dict) else None)
+        self._settings.set_defaults(info.defaults, kept if isinstance(kept, dict) else None, info.sampling)
         self._set("ready")
         self._link.calibrate()
 

@@ -43,5 +43,6 @@ class RunningSettings(QObject):
         self._link.set_config(config)
 
     def _sampling_changed(self, sampling: SamplingConfig) -> None:
-        if self._turns.running and not self._elsewhere():
-            self._link.set_sampling(sampling)
+        request = self._turns.request
+        if request is not None and not self._elsewhere():
+            self._link.set_sampling(sampling.with_(seed=request.sampling.seed))  # a reply keeps its own

@@ -1,11 +1,14 @@
-"""Keeps the sliders and the conversation's own fields the same: one truth per conversation, shown in two places."""
+"""Keeps the sliders and the conversation's own fields the same: one truth per conversation, shown in two places.
+
+The seed has no slider: it stays with the conversation.
+"""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
 from app.chat.sampling_panel import SamplingPanel
-from app.engine_settings import SAMPLING_KEYS, EngineSettings
+from app.engine_settings import EngineSettings
 from engine import ConfigError
 
 
@@ -42,9 +45,10 @@ class SamplingSync(QObject):
         for name, field in self._panel.fields.items():
             value = self._settings.value(name)
             value = list(value) if name == "stop" else value
-            if (name in SAMPLING_KEYS or name == "max_new_tokens") and field.value() != value:
+            if name != "seed" and field.value() != value:
                 field.set_value(value)
         self._busy = False
 
     def _defaults(self) -> None:
         self._panel.set_defaults(self._settings.default_sampling, self._settings.default_config.max_new_tokens)
+        self.pull()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine import EngineConfig, SamplingConfig, tree_pool, verified_nodes
+from engine import CHAT_SAMPLING, EngineConfig, SamplingConfig, tree_pool, verified_nodes
 
 NAMES: dict[str, str] = {
     "eagle_topk": "Branches",
@@ -14,7 +14,6 @@ NAMES: dict[str, str] = {
     "top_p": "Top p",
     "min_p": "Min p",
     "repetition_penalty": "Repetition",
-    "seed": "Seed",
     "prefill_chunk": "Prompt chunk",
     "plain_rows": "Plain rows",
     "eagle_lookup": "Copy after",
@@ -31,7 +30,6 @@ MORE_KEYS = (
     "top_p",
     "min_p",
     "repetition_penalty",
-    "seed",
     "prefill_chunk",
     "plain_rows",
     "eagle_lookup",
@@ -85,12 +83,12 @@ def annotation(config: EngineConfig) -> str:
     )
 
 
-def hints(config: EngineConfig, sampling: SamplingConfig) -> list[str]:
-    """Combinations that are allowed and mean nothing, one sentence each."""
+def hints(config: EngineConfig, sampling: SamplingConfig, default: SamplingConfig = CHAT_SAMPLING) -> list[str]:
+    """Combinations that are allowed and mean nothing, one sentence each. `default`: what sampling is by itself."""
     found = _tree_hints(config) if config.speculative_type == "eagle" else []
-    at_rest = sampling.with_(temperature=0, stop=(), repetition_penalty=1) != SamplingConfig()
+    at_rest = any(getattr(sampling, key) != getattr(default, key) for key in ("top_k", "top_p", "min_p"))
     if sampling.temperature == 0 and at_rest:
-        found.append("Temperature 0 always takes the likeliest token: top k, top p, min p and the seed do nothing.")
+        found.append("Temperature 0 always takes the likeliest token: top k, top p and min p do nothing.")
     elif sampling.top_k == 1:
         found.append("Top k 1 leaves one token to choose from: the same as temperature 0.")
     return found

@@ -7,7 +7,18 @@ window must be on the screen before that.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from engine.config import CHOICES, RANGES, Choice, EngineConfig, Range, SamplingConfig, tree_pool, verified_nodes
+from engine.config import (
+    CHAT_KEYS,
+    CHAT_SAMPLING,
+    CHOICES,
+    RANGES,
+    Choice,
+    EngineConfig,
+    Range,
+    SamplingConfig,
+    tree_pool,
+    verified_nodes,
+)
 from engine.errors import (
     Cancelled,
     CheckpointError,

@@ -14,6 +14,7 @@ from typing import Any, Self
 from engine.errors import ConfigError
 
 LOOKUP_FILE = "lookup_file.txt"  # MNN's default
+CHAT_KEYS = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")  # of SamplingConfig; a model may set them
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,11 @@ class SamplingConfig(_Checked):
         if isinstance(self.stop, str) or not all(isinstance(s, str) and s for s in self.stop):
             raise ConfigError(f"stop is {self.stop!r}: give a list of non-empty strings.")
         object.__setattr__(self, "stop", tuple(self.stop))
+
+
+# What a chat draws with where neither the user nor the model's folder says otherwise: a small model runs in circles
+# when it always takes the likeliest token, and says less sensible things the warmer it is (docs/log.md).
+CHAT_SAMPLING = SamplingConfig(temperature=0.4, top_k=40, top_p=0.9, repetition_penalty=1.05)
 
 
 def tree_pool(topk: int, depth: int) -> int:

@@ -26,6 +26,7 @@ class Model:
         self.precision = config.precision
         self.dims = config.dims
         self.defaults = config.engine
+        self.sampling = config.sampling
         self.threads = threads
         self.tokenizer = Tokenizer.load(folder)
         self.target = TargetModel(folder, config.dims, threads)

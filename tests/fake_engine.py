@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 
-from engine.config import EngineConfig, SamplingConfig
+from engine.config import CHAT_SAMPLING, EngineConfig, SamplingConfig
 from engine.errors import EyrieError
 from engine.progress import Progress, ProgressCallback, check, ignore
 from engine.trace import Event, Phase, PrefillProgress, Round, Turn, TurnEnd
@@ -97,6 +97,7 @@ class FakeEngine:
             has_draft=True,
             dims=SimpleNamespace(context_length=2048),
             defaults=EngineConfig(eagle_topk=4, eagle_depth=5, draft_predict_length=10),
+            sampling=CHAT_SAMPLING,
             tokenizer=None,
             close=lambda: None,
         )

@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QDoubleSpinBox, QLineEdit, QPlainTextEdit, QPushBu
 
 from engine import Range
 
+EACH_TIME = "a new one for each reply"
+
 
 class Field(QObject):
     """A widget for one value.
@@ -120,26 +122,28 @@ class _WholeNumber(QValidator):
 
 
 class SeedField(Field):
-    """A whole number of any size."""
+    """A whole number of any size; None, an empty field, for a new one each time."""
 
     def __init__(self, limits: Range) -> None:
         self.line = QLineEdit()
-        super().__init__(self.line, f"{limits.help} From {int(limits.low)} to {int(limits.high)}.")
+        span = f"From {int(limits.low)} to {int(limits.high)}"
+        super().__init__(self.line, f"{limits.help} {span}; empty: {EACH_TIME}, shown below the reply.")
         self.line.setValidator(_WholeNumber(limits, self))
+        self.line.setPlaceholderText(EACH_TIME)
         self.line.textChanged.connect(self.edited)
 
-    def value(self) -> int:
+    def value(self) -> int | None:
         """See `Field`."""
         text = self.line.text()
-        return int(text) if text else int(self.default or 0)
+        return int(text) if text else None
 
     def set_value(self, value: Any) -> None:
         """See `Field`."""
-        self.line.setText(str(int(value)))
+        self.line.setText("" if value is None else str(int(value)))
 
     def text_of(self, value: Any) -> str:
         """See `Field`."""
-        return str(value)
+        return EACH_TIME if value is None else str(value)
 
 
 class StopField(Field):

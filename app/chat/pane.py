@@ -172,7 +172,7 @@ class ChatPane(QWidget):
             self._chat,
             reply.id,
             tuple(self._prompt(self._path[:-1], "")),
-            self.settings.sampling(),
+            self.settings.sampling_of_reply(),
             self.settings.max_new_tokens(),
         )
         self._running = request

@@ -21,8 +21,9 @@ from PySide6.QtWidgets import (
 
 from app.chat.fields import DecimalField, Field, SeedField, StopField, WholeField
 from app.chat.look import small_button
+from app.seed import with_new_seed
 from app.theme import GAP, GAP_SMALL, theme
-from engine import RANGES, ConfigError, EngineConfig, SamplingConfig
+from engine import CHAT_SAMPLING, RANGES, ConfigError, EngineConfig, SamplingConfig
 
 SAVE_MS = 400  # after the last key
 LABELS = {
@@ -44,8 +45,8 @@ def check_sampling(values: dict[str, Any]) -> None:
 
 
 def read(values: dict[str, Any], defaults: SamplingConfig, max_new_tokens: int) -> tuple[SamplingConfig, int]:
-    """Sampling and longest reply from the values that differ from the defaults."""
-    rest = dict(values)
+    """Sampling and longest reply from the values that differ from the defaults; without a seed, the default's."""
+    rest = {name: value for name, value in values.items() if (name, value) != ("seed", None)}
     longest = rest.pop("max_new_tokens", max_new_tokens)
     if "stop" in rest and isinstance(rest["stop"], list):
         rest["stop"] = tuple(rest["stop"])
@@ -67,7 +68,7 @@ class SamplingPanel(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._defaults = SamplingConfig()
+        self._defaults = CHAT_SAMPLING
         self._longest = EngineConfig().max_new_tokens
         self._loading = False
         outer = QVBoxLayout(self)
@@ -140,6 +141,11 @@ class SamplingPanel(QWidget):
         """Everything about drawing tokens."""
         return read(self.values(), self._defaults, self._longest)[0]
 
+    def sampling_of_reply(self) -> SamplingConfig:
+        """The same for one reply, with a new seed unless the conversation has its own."""
+        sampling = self.sampling()
+        return sampling if self.fields["seed"].changed() else with_new_seed(sampling)
+
     def max_new_tokens(self) -> int:
         """Longest reply."""
         return read(self.values(), self._defaults, self._longest)[1]
@@ -179,7 +185,9 @@ class SamplingPanel(QWidget):
         self.fields[name] = field
 
     def _default(self, name: str) -> Any:
-        value: Any = self._longest if name == "max_new_tokens" else getattr(self._defaults, name)
+        if name in ("max_new_tokens", "seed"):
+            return self._longest if name == "max_new_tokens" else None
+        value: Any = getattr(self._defaults, name)
         return list(value) if name == "stop" else value
 
     def _edited(self) -> None:

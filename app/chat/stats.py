@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from app.seed import seed_of
 from engine.trace import Turn
 
 ENDS = {
@@ -30,6 +31,7 @@ def message_stats(turn: Turn) -> dict[str, Any]:
         "accepted": sum(r.accepted_emitted for r in rounds),
         "tau": emitted / len(rounds) if rounds else math.nan,
         "tokens_per_second": 1000 * emitted / ms if ms > 0 else math.nan,
+        "seed": seed_of(turn),
         "strategy": start.strategy if start else "",
         "reason": start.reason if start else "",
         "model": start.model if start else "",
@@ -54,5 +56,7 @@ def footer(stats: dict[str, Any], finish_reason: str) -> str:
     for key in ("strategy", "model"):
         if isinstance(stats.get(key), str) and stats[key]:
             parts.append(stats[key])
+    if isinstance(stats.get("seed"), int):
+        parts.append(f"seed {stats['seed']}")
     end = str(stats.get("error") or ENDS.get(finish_reason, finish_reason))
     return " · ".join([*parts, end] if end else parts)

@@ -13,6 +13,7 @@ from app.cli.repl import history, lines
 from app.cli.reply import Style, print_reply
 from app.cli.terminal import wants_color
 from app.engine_api import EngineApi, Session
+from app.seed import with_new_seed
 from engine import ConfigError, EyrieError, SamplingConfig, Turn
 
 SUMMARY = "chat in the terminal, or print one reply"
@@ -36,7 +37,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--system", metavar="TEXT", help="what the model is told before the conversation")
     options.add_model_flags(parser)
     options.add_decoding_flags(parser)
-    options.add_sampling_flags(parser)
+    options.add_sampling_flags(parser, chat=True)
     parser.add_argument("--stop", action="append", metavar="TEXT", help="end the reply before this text; repeatable")
     shown = parser.add_argument_group("what is shown")
     shown.add_argument("--show-tree", action="store_true", help="print every round's draft tree instead of the stream")
@@ -57,7 +58,6 @@ def run(args: argparse.Namespace, engine: EngineApi) -> int:
     """Load, then answer."""
     if args.stop and not all(args.stop):
         raise ConfigError("--stop is empty: give the text that ends the reply.")
-    sampling = options.sampling_config(args)
     if args.strategy is not None and args.strategy not in engine.strategies():
         raise ConfigError(f"Unknown strategy {args.strategy!r}: use one of {', '.join(engine.strategies())}.")
     if args.trace is not None and not args.trace.absolute().parent.is_dir():
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace, engine: EngineApi) -> int:
     model = load_model(engine, find_model(engine, args.model, args.precision))
     try:
         session = engine.ChatSession(model, options.engine_config(args, model.defaults))
-        return Chat(args, engine, session, sampling).run()
+        return Chat(args, engine, session, options.sampling_config(args, model.sampling)).run()
     finally:
         model.close()
 
@@ -113,7 +113,8 @@ class Chat:
     def _answer(self, prompt: str) -> bool:
         """One turn; whether Ctrl+C ended it. A turn without a reply leaves no trace in the conversation."""
         messages = [*self.messages, {"role": "user", "content": prompt}]
-        turn, interrupted = print_reply(self._session, messages, self._sampling, self._style, sys.stdout, sys.stderr)
+        sampling = with_new_seed(self._sampling) if self._args.seed is None else self._sampling
+        turn, interrupted = print_reply(self._session, messages, sampling, self._style, sys.stdout, sys.stderr)
         if turn.text:
             self.messages = [*messages, {"role": "assistant", "content": turn.text}]
         self._turns += 1

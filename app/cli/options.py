@@ -28,6 +28,7 @@ _SAMPLING_FLAGS = {
     "--repetition-penalty": ("repetition_penalty", float),
     "--seed": ("seed", int),
 }
+GREEDY = SamplingConfig()
 _DEFAULTS: dict[str, Any] = {f.name: f.default for c in (EngineConfig, SamplingConfig) for f in fields(c)}
 
 
@@ -78,10 +79,13 @@ def _text_file(text: str) -> str:
     return str(Path(text).expanduser().absolute()) if text else ""
 
 
-def add_sampling_flags(parser: argparse.ArgumentParser, names: tuple[str, ...] = tuple(_SAMPLING_FLAGS)) -> None:
-    """How a token is drawn."""
+def add_sampling_flags(parser: argparse.ArgumentParser, *, chat: bool = False) -> None:
+    """How a token is drawn. In a `chat` the defaults are the model's, and every reply has a seed of its own."""
     group = parser.add_argument_group("sampling", "The same seed gives the same text, with and without speculation.")
-    _add(group, {flag: _SAMPLING_FLAGS[flag] for flag in names}, "")
+    seed = {"--seed": _SAMPLING_FLAGS["--seed"]}
+    rest = {flag: setting for flag, setting in _SAMPLING_FLAGS.items() if flag not in seed}
+    _add(group, rest, "the model's" if chat else "")
+    _add(group, seed, "a new one for each reply, printed below it" if chat else "")
 
 
 def _add(group: Any, flags: dict[str, tuple[str, type]], default: str) -> None:
@@ -127,8 +131,8 @@ def engine_config(args: argparse.Namespace, defaults: EngineConfig) -> EngineCon
     return defaults.with_(**given)
 
 
-def sampling_config(args: argparse.Namespace) -> SamplingConfig:
-    """Sampling settings given on the command line, the rest as they are by default."""
+def sampling_config(args: argparse.Namespace, defaults: SamplingConfig = GREEDY) -> SamplingConfig:
+    """Sampling settings given on the command line, the rest from `defaults`."""
     given = {key: getattr(args, key) for key, _ in _SAMPLING_FLAGS.values() if getattr(args, key, None) is not None}
     stop = tuple(getattr(args, "stop", None) or ())
-    return SamplingConfig(**given, stop=stop)
+    return defaults.with_(**given, stop=stop)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from app.seed import seed_of
 from engine import Turn
 
 _ENDS = {
@@ -28,6 +29,9 @@ def stats_line(turn: Turn) -> str:
     reused = f", {turn.start.reused_tokens} reused" if turn.start.reused_tokens else ""
     parts.append(f"prompt {turn.prefill.tokens} tokens in {turn.prefill.ms:.0f} ms{reused}")
     parts.append(turn.start.strategy)
+    seed = seed_of(turn)
+    if seed is not None:
+        parts.append(f"seed {seed}")
     return " · ".join(parts)
 
 

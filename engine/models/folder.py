@@ -1,4 +1,4 @@
-"""`config.json` of a model folder: dimensions and engine defaults in one flat object. Knows no graph."""
+"""`config.json` of a model folder: dimensions, engine and chat defaults in one flat object. Knows no graph."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from engine.config import EngineConfig
+from engine.config import CHAT_KEYS, CHAT_SAMPLING, EngineConfig, SamplingConfig
 from engine.errors import ConfigError, ModelFolderError
 from engine.models.dims import ModelDims
 
@@ -21,13 +21,14 @@ _NAMES = {f"{kind}_{part}": f"{kind}{ending}" for kind in HEAD_KINDS for part, e
 
 @dataclass(frozen=True, slots=True)
 class FolderConfig:
-    """What `config.json` says."""
+    """What `config.json` says. `sampling`: what a chat draws with, where the folder differs from `CHAT_SAMPLING`."""
 
     model_name: str
     precision: str
     flavour: str
     dims: ModelDims
     engine: EngineConfig
+    sampling: SamplingConfig = CHAT_SAMPLING
 
 
 def write_config(folder: Path, config: FolderConfig) -> None:
@@ -37,6 +38,7 @@ def write_config(folder: Path, config: FolderConfig) -> None:
         "precision": config.precision,
         "flavour": config.flavour,
         **asdict(config.engine),
+        **{key: value for key in CHAT_KEYS if (value := getattr(config.sampling, key)) != getattr(CHAT_SAMPLING, key)},
         **{key: name for key, name in _NAMES.items() if (folder / name).is_file()},
         **config.dims.to_mapping(),
     }
@@ -66,7 +68,8 @@ def read_config(folder: Path) -> FolderConfig:
 def _parse(values: dict[str, Any]) -> FolderConfig:
     dims = ModelDims.from_mapping(values)
     named = ("model_name", "precision", "flavour")
-    known = {f.name for f in fields(ModelDims)} | set(named) | set(_NAMES)
+    sampling = CHAT_SAMPLING.with_(**{key: values[key] for key in CHAT_KEYS if key in values})
+    known = {f.name for f in fields(ModelDims)} | {*named, *_NAMES, *CHAT_KEYS}
     engine = EngineConfig.from_mapping({k: v for k, v in values.items() if k not in known})
     texts = [values.get(key, "") for key in named]
     for key, text in zip(named, texts, strict=True):
@@ -76,7 +79,7 @@ def _parse(values: dict[str, Any]) -> FolderConfig:
         if values.get(key, name) != name:
             raise ConfigError(f"{key} is {values[key]!r}: the file is called {name}.")
     model_name, precision, flavour = texts
-    return FolderConfig(model_name, precision, flavour, dims, engine)
+    return FolderConfig(model_name, precision, flavour, dims, engine, sampling)
 
 
 def head_files(kind: HeadKind) -> tuple[str, str, str]:

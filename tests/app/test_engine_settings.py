@@ -3,7 +3,7 @@
 import pytest
 
 from app.engine_settings import EngineSettings
-from engine import ConfigError, EngineConfig
+from engine import ConfigError, EngineConfig, SamplingConfig
 
 
 @pytest.fixture
@@ -46,3 +46,11 @@ def test_model_defaults_and_kept_values(settings):
     assert settings.config == defaults.with_(eagle_topk=2)
     assert settings.default("eagle_topk") == 4
     assert settings.changes() == {"eagle_topk": 2}
+
+
+def test_a_model_brings_how_it_draws(settings):
+    """Reset of the temperature goes back to what the model's makers advise."""
+    settings.set_defaults(EngineConfig(), sampling=SamplingConfig(temperature=0.9))
+    settings.set_value("temperature", 0.1)
+    settings.reset("temperature")
+    assert settings.sampling.temperature == 0.9

@@ -25,7 +25,7 @@ from app.shortcut_sheet import ShortcutSheet
 from app.store import Store, open_store
 from app.theme import theme
 from app.watchdog import Watchdog
-from engine import DownloadError, load_trace, save_trace, trace_from_json
+from engine import CHAT_SAMPLING, DownloadError, load_trace, save_trace, trace_from_json
 from tests.fake_engine import FakeEngine, long_turn
 from tests.fake_turn import fake_turn
 
@@ -261,7 +261,7 @@ def test_sliders_and_conversation_fields_are_one(window, qtbot):
     qtbot.waitUntil(lambda: ended(window), timeout=8000)
     first = window.panels.pane.chat
     window.actions_["new_chat"].trigger()
-    assert window.settings.sampling.temperature == 0
+    assert window.settings.sampling.temperature == CHAT_SAMPLING.temperature
     window.pages.open_chat(first)
     assert (window.settings.sampling.temperature, window.settings.sampling.top_k) == (pytest.approx(0.8), 7)
 
@@ -277,10 +277,11 @@ def test_sliders_act_on_the_running_reply_of_the_shown_chat_only(window, engine,
     send(window, "Second")
     qtbot.waitUntil(lambda: window.selection.count >= 1, timeout=8000)
     second, session = window.panels.pane.chat, engine.sessions[-1]
-    assert session.sampling.temperature == 0
-    fields["temperature"].slider.setValue(fields["temperature"].slider.value() + 14)
+    seed = session.sampling.seed
+    assert session.sampling == CHAT_SAMPLING.with_(seed=seed)
+    fields["temperature"].slider.setValue(fields["temperature"].slider.value() + 6)
     fields["max_new_tokens"].number.setValue(500)
-    assert session.sampling.temperature == pytest.approx(0.7)
+    assert (session.sampling.temperature, session.sampling.seed) == (pytest.approx(0.7), seed)
     assert session.config.max_new_tokens == 500
     window.pages.open_chat(first)
     assert window.settings.sampling.temperature == pytest.approx(0.3)

@@ -14,7 +14,7 @@ from app.settings_words import (
     hints,
     resting,
 )
-from engine import CHOICES, RANGES, EngineConfig, SamplingConfig
+from engine import CHAT_SAMPLING, CHOICES, RANGES, EngineConfig, SamplingConfig
 
 WARM = SamplingConfig(temperature=0.8)
 
@@ -25,10 +25,10 @@ def tree(k, d, n, kind="eagle"):
 
 
 def test_every_setting_with_a_range_has_a_slider_and_a_name():
-    """A setting added to the engine must not be forgotten in the window."""
-    assert set(MAIN_KEYS) | set(MORE_KEYS) == set(RANGES)
+    """A setting added to the engine must not be forgotten in the window; the seed is no quantity to slide."""
+    assert {*MAIN_KEYS, *MORE_KEYS, "seed"} == set(RANGES)
     assert set(CHOICE_KEYS) == set(CHOICES) | set(SWITCHES)
-    assert set(NAMES) == set(RANGES) | set(CHOICE_KEYS)
+    assert {*NAMES, "seed"} == set(RANGES) | set(CHOICE_KEYS)
 
 
 def test_every_engine_setting_can_be_reached():
@@ -58,7 +58,7 @@ def test_annotation_knows_other_drafters(kind, said):
     config = tree(4, 2, 9, kind)
     assert said in annotation(config)
     assert "pool" not in annotation(config)
-    assert hints(config, SamplingConfig()) == []
+    assert hints(config, CHAT_SAMPLING) == []
 
 
 def test_annotation_counts_as_the_engine_does():
@@ -94,6 +94,8 @@ def test_sensible_trees_are_not_commented(config):
 
 def test_sampling_fields_that_do_nothing():
     """Greedy ignores them, and says so."""
-    assert "do nothing" in hints(tree(4, 5, 10), SamplingConfig(seed=5))[0]
-    assert hints(tree(4, 5, 10), SamplingConfig(repetition_penalty=1.2)) == []
+    cold = CHAT_SAMPLING.with_(temperature=0)
+    assert "do nothing" in hints(tree(4, 5, 10), cold.with_(top_k=5))[0]
+    assert hints(tree(4, 5, 10), cold.with_(repetition_penalty=1.2)) == []
+    assert hints(tree(4, 5, 10), cold) == []  # the defaults rest there by themselves
     assert "one token" in hints(tree(4, 5, 10), SamplingConfig(temperature=1, top_k=1))[0]

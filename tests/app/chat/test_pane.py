@@ -84,8 +84,8 @@ def test_regenerate_edit_and_versions(pane: ChatPane, engine: Engine, store: Sto
     again = engine.answer("a1 again")
     assert contents(pane, store) == ["q1", "a1 again"]
     settle()
-    assert view_of(pane, again)._count.text() == "2/2"
-    view_of(pane, again).previous_button.click()
+    assert view_of(pane, again).header.count.text() == "2/2"
+    view_of(pane, again).header.previous_button.click()
     assert contents(pane, store) == ["q1", "a1", "q2", "a2"]
     prompt = pane.view.message_ids()[2]
     pane.resend(prompt, "q2 edited")
@@ -96,7 +96,7 @@ def test_regenerate_edit_and_versions(pane: ChatPane, engine: Engine, store: Sto
     engine.answer("other")
     assert contents(pane, store) == ["q1 edited", "other"]
     settle()
-    view_of(pane, pane.view.message_ids()[0]).previous_button.click()
+    view_of(pane, pane.view.message_ids()[0]).header.previous_button.click()
     assert contents(pane, store) == ["q1", "a1", "q2 edited", "a2 edited"]
     assert len(store.messages.tree(pane.chat)) == 9
 
@@ -147,8 +147,8 @@ def test_a_reply_that_fails_before_its_first_word(pane: ChatPane, engine: Engine
     settle()
     view = view_of(pane, message)
     assert view._footer.text() == "The model folder is gone: open another one."
-    assert view.again_button.isVisible()
-    view.again_button.click()
+    assert view.header.again_button.isVisible()
+    view.header.again_button.click()
     assert len(engine.requests) == 2
 
 
@@ -260,6 +260,8 @@ def test_numbers_below_a_reply(pane: ChatPane) -> None:
     line = footer(stats, "length")
     assert f"τ {turn.stats().tau:.2f}" in line
     assert line.endswith("stopped at the length limit")
+    assert "seed" not in line
+    assert "seed 77 ·" in footer(message_stats(fake_turn(77, rounds=3, temperature=0.4)), "length")
     empty = message_stats(fake_turn(2, rounds=0))
     assert "nan" not in footer(empty, "cancelled")
     assert footer({}, "stop_token") == ""
@@ -301,7 +303,7 @@ def test_versions_by_keyboard(pane: ChatPane, engine: Engine) -> None:
         settle()
         seen.append(pane.focusWidget().message.content)
     assert seen == ["a2", "a1", "a2"]
-    view_of(pane, pane.view.message_ids()[-1]).next_button.setFocus()
+    view_of(pane, pane.view.message_ids()[-1]).header.next_button.setFocus()
     QTest.keyClick(pane.focusWidget(), Qt.Key.Key_Space)
     settle()
     assert pane.focusWidget() is view_of(pane, last)
@@ -318,7 +320,7 @@ def test_the_rounds_beside_the_chat_are_of_the_shown_version(
     again = engine.answer("a2")
     settle()
     with qtbot.waitSignal(pane.turn_wanted) as caught:
-        view_of(pane, again).previous_button.click()
+        view_of(pane, again).header.previous_button.click()
     assert caught.args == [first]
 
 

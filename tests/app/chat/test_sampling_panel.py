@@ -3,7 +3,7 @@ from PySide6.QtTest import QTest
 
 from app.chat.fields import escape, unescape
 from app.chat.sampling_panel import LABELS, SamplingPanel, check_sampling
-from engine import RANGES, ConfigError, SamplingConfig
+from engine import CHAT_SAMPLING, RANGES, ConfigError, SamplingConfig
 
 CHANGED = {
     "temperature": 0.7, "top_k": 5, "top_p": 0.5, "min_p": 0.1, "repetition_penalty": 1.2,
@@ -30,7 +30,7 @@ def test_only_what_differs_is_kept(qtbot, panel: SamplingPanel) -> None:
     assert (sampling.temperature, sampling.seed, sampling.stop) == (0.7, 2**62, ("END", "a\nb"))
     assert panel.max_new_tokens() == 99
     panel.load("", {})
-    assert panel.sampling() == SamplingConfig()
+    assert panel.sampling() == CHAT_SAMPLING
     panel.load("", CHANGED)
     assert panel.values() == CHANGED
 
@@ -58,6 +58,20 @@ def test_ranges_are_the_engines(panel: SamplingPanel, name: str) -> None:
         assert field.value() == 2**63 - 1
     else:
         assert (field.box.minimum(), field.box.maximum()) == (limits.low, limits.high)
+
+
+def test_every_reply_has_a_seed_of_its_own(panel: SamplingPanel) -> None:
+    """Regenerate would give the same text again otherwise; a seed that was typed stays, and greedy needs none."""
+    seeds = {panel.sampling_of_reply().seed for _ in range(20)}
+    assert len(seeds) > 15
+    assert panel.values() == {}
+    assert "new one" in panel.fields["seed"].line.placeholderText()
+    panel.fields["seed"].set_value(7)
+    assert panel.sampling_of_reply().seed == 7
+    panel.fields["seed"].reset_button.click()
+    assert panel.values() == {}
+    panel.fields["temperature"].set_value(0)
+    assert panel.sampling_of_reply() == panel.sampling()
 
 
 def test_unusable_stored_values_show_as_defaults(panel: SamplingPanel) -> None:
@@ -103,6 +117,7 @@ def test_the_prompt_is_said_a_moment_after_typing_and_before_leaving(qtbot, pane
 
 def test_values_without_effect_are_marked_not_forbidden(panel: SamplingPanel) -> None:
     """At temperature 0 the sampling cuts do nothing; that is said."""
+    panel.fields["temperature"].set_value(0)
     assert "No effect at temperature 0" in panel.fields["top_k"].widget.toolTip()
     assert panel.fields["top_k"].widget.isEnabled()
     panel.fields["temperature"].set_value(1)

@@ -9,7 +9,7 @@ import pytest
 
 from app.cli.main import main
 from app.cli.repl import history
-from engine import ContextFull, EngineConfig, Event, Round
+from engine import CHAT_SAMPLING, ContextFull, EngineConfig, Event, Round
 from engine.trace_json import load_trace
 from tests.app.cli.conftest import Cli
 from tests.fake_engine import FakeSession
@@ -49,6 +49,26 @@ def test_sampling_reaches_the_engine(cli: Cli, monkeypatch: pytest.MonkeyPatch) 
     s = seen[0]
     assert (s.temperature, s.top_k, s.top_p, s.min_p, s.repetition_penalty, s.seed) == (0.7, 9, 0.8, 0.1, 1.2, 5)
     assert s.stop == ("A", "B")
+
+
+def test_a_reply_has_a_seed_that_can_be_given_again(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another try gives another text; the seed of a good one is printed, and --seed repeats it."""
+    cli.engine.turns = [fake_turn(4711, temperature=0.4)]
+    seen = []
+    original = FakeSession.generate
+
+    def spy(self: FakeSession, messages: object, sampling: object, **more: object) -> Iterator[Event]:
+        seen.append(sampling)
+        return original(self, messages, sampling, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(FakeSession, "generate", spy)
+    result = cli("chat", typed=["one"] * 6)
+    assert len({s.seed for s in seen}) > 3
+    assert {s.with_(seed=0) for s in seen} == {CHAT_SAMPLING}
+    assert result.err.count("seed 4711") == 6
+    seen.clear()
+    cli("chat", "--prompt", "Hi", "--temperature", "0")
+    assert seen == [CHAT_SAMPLING.with_(temperature=0)]
 
 
 def test_an_unknown_strategy_lists_the_known(cli: Cli) -> None:

@@ -25,6 +25,12 @@ def test_nothing_given_changes_nothing() -> None:
     assert options.sampling_config(parse()) == SamplingConfig()
 
 
+def test_a_chat_draws_as_its_model_says() -> None:
+    """What is given wins; the rest comes from the model, where a measurement is greedy."""
+    model = SamplingConfig(temperature=0.4, top_p=0.9)
+    assert options.sampling_config(parse("--top-p", "0.5"), model) == SamplingConfig(temperature=0.4, top_p=0.5)
+
+
 def test_zero_is_a_value() -> None:
     """--temperature 0 and --top-k 0 are given, not missing."""
     found = options.sampling_config(parse("--temperature", "0", "--top-k", "0", "--seed", "0"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.config import EngineConfig
+from engine.config import CHAT_SAMPLING, EngineConfig
 from engine.errors import ModelFolderError
 from engine.models.folder import FolderConfig, has_head, head_files, read_config, write_config
 from tests.tiny import DIMS
@@ -33,6 +33,16 @@ def test_it_reads_back_what_was_written(tmp_path: Path) -> None:
     assert "\N{GREEK SMALL LETTER ALPHA}" in (tmp_path / "config.json").read_text(encoding="utf-8")
 
 
+def test_a_model_may_say_how_a_chat_draws(tmp_path: Path) -> None:
+    """What its makers advise is kept in its folder; what it does not say is the common default, also of old folders."""
+    warm = replace(CONFIG, sampling=CHAT_SAMPLING.with_(temperature=0.9, min_p=0.1))
+    write_config(tmp_path, warm)
+    assert read_config(tmp_path) == warm
+    assert read_config(changed(tmp_path, temperature=0.2)).sampling == CHAT_SAMPLING.with_(temperature=0.2)
+    assert read_config(changed(tmp_path)).sampling == CHAT_SAMPLING
+    assert CHAT_SAMPLING.temperature > 0
+
+
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
@@ -49,6 +59,8 @@ def test_it_reads_back_what_was_written(tmp_path: Path) -> None:
         ({"tied_embeddings": "yes"}, "tied_embeddings is 'yes'"),
         ({"eagle_topk": 0}, "eagle_topk is 0: give a value from 1 to 16"),
         ({"eagle_tpok": 2}, "Unknown setting 'eagle_tpok': did you mean eagle_topk"),
+        ({"temperature": -1}, "temperature is -1: give a value from 0 to 5"),
+        ({"top_p": "most"}, "top_p is 'most'"),
         ({"exact": 1}, "exact is 1: give true or false"),
         ({"model_name": ""}, "model_name is ''"),
         ({"model_name": None}, "model_name is ''"),
