@@ -17,7 +17,7 @@ from engine.tokenizer import Tokenizer
 class Model:
     """One target, perhaps with draft heads, over one set of caches. Used by one thread; `stop` by any."""
 
-    def __init__(self, folder: Path, threads: int) -> None:
+    def __init__(self, folder: Path, threads: int, cancel: threading.Event | None = None) -> None:
         config = read_config(folder)
         if config.flavour != "cpu":
             raise ModelFolderError(f"{folder} is of flavour {config.flavour!r}: this version of Eyrie runs 'cpu'.")
@@ -29,7 +29,7 @@ class Model:
         self.sampling = config.sampling
         self.threads = threads
         self.tokenizer = Tokenizer.load(folder)
-        self.target = TargetModel(folder, config.dims, threads)
+        self.target = TargetModel(folder, config.dims, threads, cancel)
         self.heads: dict[HeadKind, DraftHead] = {}
         self._owner: object = None  # whose rows the caches hold
 
@@ -44,7 +44,7 @@ class Model:
     ) -> Model:
         """Load a model folder. Raises `ModelFolderError`, `RuntimeUnavailable`, `Cancelled`."""
         progress(steps.Progress("Loading the model", 0, 2))
-        model = cls(Path(folder), threads or default_threads())
+        model = cls(Path(folder), threads or default_threads(), cancel)
         steps.check(cancel)
         progress(steps.Progress("Loading the draft head", 1, 2))
         for kind in HEAD_KINDS:

@@ -15,6 +15,7 @@ import numpy as np
 import onnxruntime as ort
 from numpy.typing import NDArray
 
+from engine import progress as steps
 from engine.errors import Cancelled, ModelFolderError, RuntimeUnavailable
 
 # ONNX Runtime prefers an attention kernel that works in tiles of rows. A tile of one row (the last of 129) gives other
@@ -24,6 +25,7 @@ os.environ.setdefault("ORT_GQA_DISABLE_FLASH_ATTENTION", "1")
 
 _ERRORS_ONLY = 3
 _MAX_BINDINGS = 64
+_LOOK_SECONDS = 0.02  # between two looks at whether loading is to stop
 
 
 def default_threads() -> int:
@@ -61,13 +63,11 @@ class Runner:
     Buffers bound with `bind` stay bound; `run` takes the rest. Outputs are views that the next run overwrites.
     """
 
-    def __init__(self, path: Path, threads: int) -> None:
+    def __init__(self, path: Path, threads: int, cancel: threading.Event | None = None) -> None:
+        """Load the graph. Raises `ModelFolderError`, `RuntimeUnavailable`, or `Cancelled` once `cancel` is set."""
         if not path.is_file():
             raise ModelFolderError(f"{path.name} is missing in {path.parent}: make the folder again with setup.")
-        try:
-            self._session = ort.InferenceSession(str(path), session_options(threads), ["CPUExecutionProvider"])
-        except Exception as error:
-            raise _not_loaded(path, str(error).splitlines()[0][:200]) from error
+        self._session = _load(path, session_options(threads), cancel or threading.Event())
         self.path = path
         self.input_names = [i.name for i in self._session.get_inputs()]
         self.output_names = [o.name for o in self._session.get_outputs()]
@@ -124,6 +124,29 @@ class Runner:
         with self._lock:
             self._stopping = False
             self._options = ort.RunOptions()
+
+
+def _load(path: Path, options: ort.SessionOptions, cancel: threading.Event) -> ort.InferenceSession:
+    """A session; another thread watches `cancel`, because this one is in ONNX Runtime's hands."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_LOOK_SECONDS):
+            if cancel.is_set():
+                options.set_load_cancellation_flag(True)
+                return
+
+    steps.check(cancel)
+    watcher = threading.Thread(target=watch, name="loading")
+    watcher.start()
+    try:
+        return ort.InferenceSession(str(path), options, ["CPUExecutionProvider"])
+    except Exception as error:
+        steps.check(cancel)
+        raise _not_loaded(path, str(error).splitlines()[0][:200]) from error
+    finally:
+        ended.set()
+        watcher.join()
 
 
 def _not_loaded(path: Path, reason: str) -> ModelFolderError | RuntimeUnavailable:

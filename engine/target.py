@@ -5,6 +5,7 @@ Knows `llm.onnx` and its cache; knows nothing of trees, sampling or text.
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,9 +48,9 @@ class TargetModel:
     `with_last`: the stream after all layers is read as well; only where `can_give_last`.
     """
 
-    def __init__(self, folder: Path, dims: ModelDims, threads: int) -> None:
+    def __init__(self, folder: Path, dims: ModelDims, threads: int, cancel: threading.Event | None = None) -> None:
         self.dims = dims
-        self._runner = Runner(folder / "llm.onnx", threads)
+        self._runner = Runner(folder / "llm.onnx", threads, cancel)
         _check_graph(self._runner, dims)
         self._embeddings = _load_embeddings(folder / "embeddings.npy", dims)
         self.cache = KVCache(dims.layer_nums, dims.num_key_value_heads, dims.head_dim, dims.context_length)

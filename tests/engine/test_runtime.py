@@ -41,6 +41,27 @@ def slow(tmp_path: Path) -> Runner:
     return Runner(tmp_path / "slow.onnx", 1)
 
 
+def test_loading_can_be_stopped(slow: Runner) -> None:
+    """A large model takes seconds to load: Stop must not wait for them. Thousands of nodes, for a chance to stop."""
+
+    class Later(threading.Event):
+        """Set when it is looked at again, while the graph loads."""
+
+        looks = 0
+
+        def is_set(self) -> bool:
+            self.looks += 1
+            return self.looks > 1
+
+    with pytest.raises(Cancelled, match="Stopped"):
+        Runner(slow.path, 1, Later())
+    cancel = threading.Event()
+    Runner(slow.path, 1, cancel)
+    cancel.set()
+    with pytest.raises(Cancelled):
+        Runner(slow.path, 1, cancel)
+
+
 def square(runner: Runner, x: np.ndarray) -> np.ndarray:
     """One run."""
     y = np.empty_like(x)
