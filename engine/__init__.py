@@ -16,6 +16,7 @@ from engine.config import (
     EngineConfig,
     Range,
     SamplingConfig,
+    prompt_room,
     tree_pool,
     verified_nodes,
 )

@@ -175,6 +175,11 @@ class SamplingConfig(_Checked):
 CHAT_SAMPLING = SamplingConfig(temperature=0.4, top_k=40, top_p=0.9, repetition_penalty=1.05)
 
 
+def prompt_room(context_length: int, max_new_tokens: int) -> int:
+    """Most tokens a prompt may take: the longest reply, or a quarter of the context, and two tokens stay free."""
+    return context_length - min(max_new_tokens, context_length // 4) - 2
+
+
 def tree_pool(topk: int, depth: int) -> int:
     """Candidate nodes a draft tree makes: k + (d - 1)·k² (MNN `tokentree.hpp`)."""
     return topk + (depth - 1) * topk * topk

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from engine.config import EngineConfig, SamplingConfig
+from engine.config import EngineConfig, SamplingConfig, prompt_room
 from engine.decoder import Decoder, is_exact
 from engine.errors import ContextFull
 from engine.model import Model
@@ -106,7 +106,7 @@ class ChatSession:
 
     def _fit(self, messages: Sequence[Message], prefix: str) -> tuple[str, list[int], int]:
         """(prompt text, prompt tokens, messages left out): the system prompt and the newest turns that fit."""
-        room = self.model.dims.context_length - min(self.config.max_new_tokens, self.model.dims.context_length // 4) - 2
+        room = prompt_room(self.model.dims.context_length, self.config.max_new_tokens)
         head = [m for m in messages[:1] if m["role"] == "system"]
         turns = list(messages[len(head) :])
         dropped = 0

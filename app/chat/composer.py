@@ -129,9 +129,10 @@ class Composer(QWidget):
         self._blocked = reason
         self._show()
 
-    def set_context_count(self, used: int, limit: int) -> None:
-        """Tokens of the prompt as it would be sent, and the context length."""
-        self.meter.set_count(used, limit)
+    def set_context_count(self, used: int, limit: int, longest_reply: int = 0, alone: bool = False) -> None:
+        """Tokens of the prompt as it would be sent, the context length, the room a reply needs; `alone`: the prompt is
+        one message, so none before it can leave."""
+        self.meter.set_count(used, limit, longest_reply, alone)
         notice = self.meter.notice()
         self._notice.setText(f"⚠ {notice}" if notice else "")
         self._notice.setVisible(bool(notice))

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.theme import GAP_SMALL, theme
+from engine import prompt_room
 
 NEARLY = 0.85  # of the limit
 
@@ -42,7 +43,8 @@ class ContextMeter(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.used, self.limit, self.reply = 0, 0, 0
+        self.used = self.limit = self.reply = 0
+        self._alone = False
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GAP_SMALL)
@@ -59,27 +61,30 @@ class ContextMeter(QWidget):
         self.used = self.limit = 0
         self._show()
 
-    def set_count(self, used: int, limit: int) -> None:
-        """Tokens of the prompt as it would be sent, and the model's context length."""
-        self.used, self.limit = used, limit
+    def set_count(self, used: int, limit: int, reply: int = 0, alone: bool = False) -> None:
+        """Tokens of the prompt as it would be sent, the model's context length, and the longest reply, which needs room
+        too; `alone`: the prompt is a single message."""
+        self.used, self.limit, self.reply, self._alone = used, limit, reply, alone
         self._show()
 
-    def set_reply(self, tokens: int) -> None:
-        """Longest reply, which needs room too."""
-        self.reply = tokens
-        self._show()
+    @property
+    def room(self) -> int:
+        """Most tokens the prompt may take before the oldest messages leave."""
+        return prompt_room(self.limit, self.reply)
 
     def notice(self) -> str:
         """A sentence when the context is nearly full or over; "" otherwise."""
         if not self.limit:
             return ""
-        if self.used >= self.limit:
+        if self.used > self.room and self._alone:
+            return f"This message does not fit: it may take {self.room} tokens. Shorten it or the system prompt."
+        if self.used > self.room:
             return (
                 "The context is full: the oldest messages will be left out of the next prompt (they stay in the chat)."
             )
-        if self.used >= NEARLY * self.limit:
-            left = self.limit - self.used
-            return f"The context is nearly full: {left} tokens are left for the reply; then the oldest messages leave."
+        if self.used >= NEARLY * self.room:
+            left = self.room - self.used
+            return f"The context is nearly full: {left} tokens are left for the prompt; then the oldest messages leave."
         return ""
 
     def restyle(self) -> None:
@@ -92,11 +97,13 @@ class ContextMeter(QWidget):
         self._bar.setVisible(known)
         self._label.setText(f"{self.used:,} / {self.limit:,} tokens".replace(",", "\u202f") if known else "")
         share = self.used / self.limit if known else 0.0
-        role = "danger" if share >= 1 else "warning" if share >= NEARLY else "accent"
+        full = known and self.used > self.room
+        role = "danger" if full else "warning" if self.notice() else "accent"
         self._bar.share, self._bar.role = share, role
         self._bar.update()
         color = theme().color("muted" if role == "accent" else role).name()
         self._label.setStyleSheet(f"color: {color};")
         words = f"{self.used} of {self.limit} tokens of the context are used" if known else "not known yet"
         self.setAccessibleName(f"Context: {words}")
-        self.setToolTip(f"Context: {words}. {self.notice()}".strip())
+        kept = f" {self.limit - self.room} are kept free for the reply." if known else ""
+        self.setToolTip(f"Context: {words}.{kept} {self.notice()}".strip())

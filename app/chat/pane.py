@@ -237,7 +237,7 @@ class ChatPane(QWidget):
 
     def set_context_count(self, used: int, limit: int) -> None:
         """Answer to `count_requested`."""
-        self.composer.set_context_count(used, limit)
+        self.composer.set_context_count(used, limit, self.settings.max_new_tokens(), alone=not self._path)
 
     def set_blocked(self, reason: str) -> None:
         """Why nothing can be sent now; "" when it can."""

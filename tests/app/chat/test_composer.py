@@ -7,6 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.chat.composer import Composer
+from engine import prompt_room
 
 
 @pytest.fixture
@@ -111,6 +112,19 @@ def test_counting_waits_for_a_pause_in_typing(qtbot, composer: Composer) -> None
     qtbot.waitUntil(lambda: asked == [True], timeout=2000)
 
 
+def test_the_meter_knows_that_a_reply_needs_room(composer: Composer) -> None:
+    """The oldest messages leave where prompt and longest reply do not fit together, before the prompt fills all."""
+    composer.set_context_count(1500, 2048, longest_reply=400)
+    assert f"{prompt_room(2048, 400) - 1500} tokens" in composer._notice.text()
+    composer.set_context_count(1700, 2048, longest_reply=400)
+    assert "oldest messages will be left out" in composer._notice.text()
+    assert "402 are kept free" in composer.meter.toolTip()
+    composer.set_context_count(1700, 2048, longest_reply=20)
+    assert composer._notice.isHidden()
+    composer.set_context_count(1700, 2048, longest_reply=400, alone=True)
+    assert "Shorten it" in composer._notice.text()
+
+
 def test_the_meter_speaks_before_the_context_is_full(composer: Composer) -> None:
     """Used and limit always; a sentence when it gets tight, another when the oldest turns will leave."""
     composer.set_context_count(100, 2048)
@@ -118,7 +132,7 @@ def test_the_meter_speaks_before_the_context_is_full(composer: Composer) -> None
     assert composer._notice.isHidden()
     composer.set_context_count(1800, 2048)
     assert "nearly full" in composer._notice.text()
-    assert "248 tokens" in composer._notice.text()
+    assert "246 tokens" in composer._notice.text()
     composer.set_context_count(3000, 2048)
     assert "oldest messages will be left out" in composer._notice.text()
     assert "3000 of 2048" in composer.meter.accessibleName()
