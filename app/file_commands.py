@@ -10,7 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.chat.files import ask_export, ask_import, import_chat
+from app.chat.files import ask_export, ask_import, export_chat, import_chat
 from app.model_controller import ModelController
 from app.panels import Panels
 from app.selection import Selection
@@ -111,32 +111,30 @@ class FileCommands(QObject):
             self.problem.emit("There is no conversation to export: start or choose one first.")
             return
         try:
-            path = ask_export(self._window, self._store, chat, kind, self._folder)
+            title = self._store.chats.get(chat).name
         except StoreError as error:
             self.problem.emit(str(error))
             return
+        path = ask_export(self._window, title, kind, self._folder)
         if path is not None:
             self._folder = path.parent
-            self.said.emit(f"Saved {path}.")
+            self._write(partial(export_chat, self._store, chat, path), path)
 
     def ask_import(self) -> None:
         """Choose a conversation file and add it."""
-        try:
-            self._imported(ask_import(self._window, self._store, self._folder))
-        except StoreError as error:
-            self.problem.emit(str(error))
+        path = ask_import(self._window, self._folder)
+        if path is not None:
+            self.import_file(path)
 
     def import_file(self, path: Path) -> None:
         """Add a conversation file."""
-        try:
-            self._imported(import_chat(self._store, path))
-        except StoreError as error:
-            self.problem.emit(str(error))
+        self._folder = path.parent
+        read = partial(import_chat, self._store, path)
+        self._tasks.run(read, f"importing {path.name}", self._imported, self.problem.emit)
 
-    def _imported(self, chat: Chat | None) -> None:
-        if chat is not None:
-            self.chat_imported.emit(chat.id)
-            self.said.emit(f"Imported “{chat.name}”.")
+    def _imported(self, chat: Chat) -> None:
+        self.chat_imported.emit(chat.id)
+        self.said.emit(f"Imported “{chat.name}”.")
 
     # Models
 

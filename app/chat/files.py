@@ -1,4 +1,4 @@
-"""Conversations to and from files, with the dialogs. Says in one sentence what went wrong."""
+"""Conversations to and from files, and the dialogs that ask which. Says in one sentence what went wrong."""
 
 from __future__ import annotations
 
@@ -30,16 +30,14 @@ def export_chat(store: Store, chat: int, path: Path) -> Path:
     return path
 
 
-def ask_export(parent: QWidget, store: Store, chat: int, kind: str, folder: Path | None = None) -> Path | None:
-    """Ask where to, and write; None when the user cancelled. Raises `StoreError`."""
-    name = str((folder or Path.home()) / file_name(store.chats.get(chat).name, kind))
+def ask_export(parent: QWidget, title: str, kind: str, folder: Path) -> Path | None:
+    """Ask where a chat of that title is to be written, the extension added; None when the user cancelled."""
+    name = str(folder / file_name(title, kind))
     chosen, _ = QFileDialog.getSaveFileName(parent, "Export the conversation", name, KINDS[kind])
     if not chosen:
         return None
     path = Path(chosen)
-    return export_chat(
-        store, chat, path if path.suffix.lower() == f".{kind}" else path.with_name(f"{path.name}.{kind}")
-    )
+    return path if path.suffix.lower() == f".{kind}" else path.with_name(f"{path.name}.{kind}")
 
 
 def import_chat(store: Store, path: Path) -> Chat:
@@ -49,9 +47,8 @@ def import_chat(store: Store, path: Path) -> Chat:
     return import_file(store, path, check_sampling)
 
 
-def ask_import(parent: QWidget, store: Store, folder: Path | None = None) -> Chat | None:
-    """Ask for a file and import it; None when the user cancelled. Raises `StoreError`."""
-    chosen, _ = QFileDialog.getOpenFileName(
-        parent, "Import a conversation", str(folder or Path.home()), f"{KINDS['json']};;All files (*)"
-    )
-    return import_chat(store, Path(chosen)) if chosen else None
+def ask_import(parent: QWidget, folder: Path) -> Path | None:
+    """Ask for a file to import; None when the user cancelled."""
+    kinds = f"{KINDS['json']};;All files (*)"
+    chosen, _ = QFileDialog.getOpenFileName(parent, "Import a conversation", str(folder), kinds)
+    return Path(chosen) if chosen else None

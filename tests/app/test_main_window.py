@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
     QScrollBar,
 )
 
+from app import file_commands
 from app.engine_link import EngineLink
 from app.main_window import MainWindow
 from app.shortcut_sheet import ShortcutSheet
@@ -437,10 +439,36 @@ def test_dropped_conversation_is_imported(window, tmp_path, monkeypatch, qtbot):
     qtbot.waitUntil(lambda: ended(window), timeout=8000)
     answer(monkeypatch, "getSaveFileName", tmp_path / "chat.json")
     window.actions_["export_json"].trigger()
+    qtbot.waitUntil((tmp_path / "chat.json").exists)
     before = window.panels.pane.chat
     drop(window, tmp_path / "chat.json")
-    assert window.panels.pane.chat != before
+    qtbot.waitUntil(lambda: window.panels.pane.chat != before)
     assert shown_texts(window)[0] == "Keep me"
+
+
+def test_conversation_files_do_not_hold_the_window(window, tmp_path, monkeypatch, qtbot):
+    """A file of many megabytes is read and written in the engine's thread."""
+    threads = []
+
+    def noted(call):
+        def called(*args):
+            threads.append(threading.get_ident())
+            return call(*args)
+
+        return called
+
+    monkeypatch.setattr(file_commands, "import_chat", noted(file_commands.import_chat))
+    monkeypatch.setattr(file_commands, "export_chat", noted(file_commands.export_chat))
+    send(window)
+    qtbot.waitUntil(lambda: ended(window), timeout=8000)
+    answer(monkeypatch, "getSaveFileName", tmp_path / "chat")
+    window.actions_["export_json"].trigger()
+    qtbot.waitUntil((tmp_path / "chat.json").exists)
+    answer(monkeypatch, "getOpenFileName", tmp_path / "chat.json")
+    window.actions_["import_chat"].trigger()
+    qtbot.waitUntil(lambda: len(window.store.chats.list()) == 2)
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads
 
 
 # Around it
