@@ -58,7 +58,9 @@ class TokenLink(QObject):
             self.show(view.message.id)
 
     def set_turn(self, message: int, turn: Turn | None) -> None:
-        """The record of a reply; None: there is none."""
+        """The record of a reply; None: none is stored, so what is known of a running one stays."""
+        if turn is None and self._turns.get(message) is not None:
+            return
         self._turns[message] = turn
         self._laid_out.pop(message, None)
         if self.on:
@@ -79,8 +81,10 @@ class TokenLink(QObject):
         if not self.on:
             view.show_tokens(None)
         elif message not in self._turns:
-            view.show_tokens(None, READING)
-            self.trace_needed.emit(message)
+            begun = self._conversation.live_text(message) is not None  # its record comes with its first word
+            view.show_tokens(None, "" if begun else READING)
+            if not begun:
+                self.trace_needed.emit(message)
         elif turn is None:
             view.show_tokens(None, NO_RECORD)
         else:

@@ -202,6 +202,24 @@ def test_a_running_reply_grows_token_by_token(view: ConversationView, selection:
     assert tokens_of(view).provenance.counts() == Provenance.of(whole).counts()
 
 
+def test_a_reply_that_has_just_begun_has_a_record(qtbot, view: ConversationView) -> None:
+    """It is not stored yet: nobody may be asked for it, and the answer that there is none must not win."""
+    view.set_messages(
+        [message(1, "user", "q"), message(2), message(3, "user", "r"), message(4, text="", finish_reason="")]
+    )
+    with qtbot.assertNotEmitted(view.tokens.trace_needed):
+        view.begin(4)
+        settle()
+    reply = view.view_of(4)
+    assert reply is not None
+    assert reply._legend.text() == ""
+    growing = Turn(fake_turn(11, rounds=2).start)
+    view.set_turn(4, growing)
+    view.set_no_turn(4)
+    assert NO_RECORD not in reply._legend.text()
+    assert view.tokens._turns[4] is growing
+
+
 def test_half_characters_and_wide_ones_can_be_hovered(qtbot) -> None:
     """Characters outside the basic plane take two positions in Qt; the token under the mouse is still the right one."""
     text = b"".join(SPLIT_BYTES).decode()
