@@ -1,4 +1,4 @@
-"""Says what was deleted and offers to bring it back. Stays until it is closed: no hurry."""
+"""Says which chats were deleted in this session and offers to bring them back. Stays until it is closed: no hurry."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class UndoBar(QFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._chats: list[int] = []  # in the order they were deleted
         self.setObjectName("undo")
         column = QVBoxLayout(self)
         column.setContentsMargins(GAP, GAP_SMALL, GAP_SMALL, GAP_SMALL)
@@ -48,7 +49,26 @@ class UndoBar(QFrame):
         self.restyle()
         self.hide()
 
-    def offer(self, sentence: str) -> None:
+    @property
+    def newest(self) -> int:
+        """The chat that was deleted last; 0 for none."""
+        return self._chats[-1] if self._chats else 0
+
+    def add(self, chat: int, title: str) -> None:
+        """A chat was deleted."""
+        self._chats.append(chat)
+        self._offer(f"“{title}” was deleted.")
+
+    def take(self) -> None:
+        """The newest is back: offer the one before it, if there is one."""
+        self._chats.pop()
+        count = len(self._chats)
+        if count:
+            self._offer(f"{count} more deleted chat{'s' if count > 1 else ''} can be brought back.")
+        else:
+            self.hide()
+
+    def _offer(self, sentence: str) -> None:
         """Show the bar, and tell screen readers."""
         self.label.setText(sentence)
         self.show()

@@ -5,7 +5,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
-from app.chat.chat_list import CHAT, MESSAGE, ChatList, ago
+from app.chat.chat_list import ChatList
+from app.chat.chat_menu import chat_menu
+from app.chat.chat_rows import CHAT, MESSAGE, ago
 from app.store import Store, StoreError
 
 
@@ -140,7 +142,7 @@ def test_search_over_all_chats_leads_to_the_message(qtbot, chats: ChatList, stor
 def test_the_menu_offers_everything(qtbot, chats: ChatList) -> None:
     """Export and import are found where the chat is."""
     chats.list.setCurrentRow(0)
-    menu = chats.menu_for(chats.list.item(0))
+    menu = chat_menu(chats, chats.list.item(0))
     actions = {a.text().split("\t")[0]: a for a in menu.actions()}
     assert list(actions) == [
         "Rename", "Duplicate", "Export as Markdown…", "Export as JSON…", "Import a conversation…", "Delete",
