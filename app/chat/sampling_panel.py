@@ -221,4 +221,6 @@ def _dim(widget: QWidget, dim: bool) -> None:
     """Show that a value has no effect; it stays editable."""
     if isinstance(widget, QAbstractSpinBox | QSpinBox | QDoubleSpinBox | QLineEdit):
         color = theme().color("muted" if dim else "text").name()
-        widget.setStyleSheet(f"color: {color};" + (" font-style: italic;" if dim else ""))
+        look = f"color: {color};" + (" font-style: italic;" if dim else "")
+        if look != widget.styleSheet():  # dear, and every opening of a chat comes by here
+            widget.setStyleSheet(look)
