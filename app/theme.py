@@ -185,7 +185,9 @@ class Theme(QObject):
         font.setPointSizeF(self._font_size)
         self._app.setFont(font)
         self._app.setPalette(self._palette())
-        self._app.setStyleSheet(self._style_sheet())
+        sheet = self._style_sheet()
+        if sheet != self._app.styleSheet():  # it makes every widget look at its style anew: most of a second
+            self._app.setStyleSheet(sheet)
         self.changed.emit()
 
     def _palette(self) -> QPalette:
