@@ -185,9 +185,7 @@ class Theme(QObject):
         font.setPointSizeF(self._font_size)
         self._app.setFont(font)
         self._app.setPalette(self._palette())
-        sheet = self._style_sheet()
-        if sheet != self._app.styleSheet():  # it makes every widget look at its style anew: most of a second
-            self._app.setStyleSheet(sheet)
+        self._app.setStyleSheet(self._style_sheet())
         self.changed.emit()
 
     def _palette(self) -> QPalette:

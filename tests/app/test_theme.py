@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication, QLabel
 
 from app import theme as look
 from app.theme import Theme, contrast, theme
@@ -149,19 +148,3 @@ def test_font_size_is_kept_in_bounds(shown, qapp):
     shown.set_font_size(12)
     assert qapp.font().pointSizeF() == pytest.approx(12)
     assert shown.font(0.5).pointSizeF() == pytest.approx(6)
-
-
-def test_larger_text_does_not_style_everything_anew(shown, qtbot, monkeypatch):
-    """The sheet holds colours only; setting it again for a size would hold the window for most of a second."""
-    label = QLabel("words")
-    qtbot.addWidget(label)
-    label.show()
-    theme().set_mode("light")
-    seen = []
-    monkeypatch.setattr(QApplication, "setStyleSheet", lambda _, sheet: seen.append(sheet))
-    before = label.fontMetrics().height()
-    theme().set_font_size(20)
-    assert label.fontMetrics().height() > before
-    assert seen == []
-    theme().set_mode("dark")
-    assert len(seen) == 1
