@@ -72,6 +72,8 @@ class CodeView(Findable, QPlainTextEdit):
             self.setHorizontalScrollBarPolicy(policy)
         bar = self.horizontalScrollBar().sizeHint().height() if wide else 0
         line = self.blockBoundingRect(self.document().firstBlock()).height()
+        if self.blockCount() == 1:
+            line -= GAP  # the last block's rectangle has the document's margin in it
         height = round(self.blockCount() * line + 2 * GAP + bar)
         if height != self.height() or height != self.minimumHeight():
             self.setFixedHeight(height)

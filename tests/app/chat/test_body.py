@@ -187,3 +187,16 @@ def test_nested_lists_are_indented_by_level(qtbot) -> None:
         seen.append((block.text(), block.textList().format().indent()))
         block = block.next()
     assert seen == [("one", 1), ("nested", 2), ("deeper", 3), ("two", 1), ("inside", 2)]
+
+
+def test_every_line_of_code_adds_the_same_height(qtbot) -> None:
+    """A block of one line has no empty place below it."""
+    heights = []
+    for count in (1, 2, 3):
+        block = CodeBlock("py")
+        qtbot.addWidget(block)
+        block.resize(400, 200)
+        block.show()
+        block.set_code("\n".join(["x = 1"] * count), "py")
+        heights.append(block.view.height())
+    assert heights[1] - heights[0] == heights[2] - heights[1]
