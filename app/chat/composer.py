@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QTimer, Signal
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.chat.context_meter import ContextMeter
@@ -15,7 +15,11 @@ from app.theme import GAP, GAP_SMALL, theme
 
 COUNT_MS = 200  # after the last key before tokens are counted
 LARGEST = 256 * 1024  # bytes of a dropped file
-PLACEHOLDER = "Write a message. Enter sends, Shift+Enter starts a new line."
+HINTS = (  # the longest that fits into the field
+    "Write a message. Enter sends, Shift+Enter starts a new line.",
+    "Write a message. Enter sends.",
+    "Write here",
+)
 
 
 class DropInput(TextInput):
@@ -70,7 +74,6 @@ class Composer(QWidget):
         self._notice.hide()
         outer.addWidget(self._notice)
         self.input = DropInput(10, self)
-        self.input.setPlaceholderText(PLACEHOLDER)
         self.input.setAccessibleName("Message")
         self.input.submitted.connect(self.send)
         self.input.cancelled.connect(self._escape)
@@ -164,10 +167,21 @@ class Composer(QWidget):
             f"QPlainTextEdit:focus {{ border: 1px solid {accent}; }}"
         )
         self.input.fit()
+        self._fit_hint()
         self.button.setStyleSheet(main_button(colors))
         self._notice.setStyleSheet(f"color: {colors.color('warning').name()};")
         self._state.setStyleSheet(f"color: {colors.color('muted').name()};")
         self._state.setFont(colors.font(0.9))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Choose the words in the empty field."""
+        super().resizeEvent(event)
+        self._fit_hint()
+
+    def _fit_hint(self) -> None:
+        room, metrics = self.input.viewport().width() - 2 * GAP, self.input.fontMetrics()
+        fitting = (hint for hint in HINTS if metrics.horizontalAdvance(hint) <= room)
+        self.input.setPlaceholderText(next(fitting, HINTS[-1]))
 
     def _changed(self) -> None:
         self._count.start()

@@ -32,7 +32,7 @@ class Field(QObject):
         self.widget = widget
         self.help = help_
         self.default: Any = None
-        self.reset_button = QPushButton("Reset")
+        self.reset_button = QPushButton("↺")
         self.reset_button.setAutoDefault(False)
         self.reset_button.clicked.connect(self.reset)
         widget.installEventFilter(self)
@@ -129,7 +129,7 @@ class SeedField(Field):
         span = f"From {int(limits.low)} to {int(limits.high)}"
         super().__init__(self.line, f"{limits.help} {span}; empty: {EACH_TIME}, shown below the reply.")
         self.line.setValidator(_WholeNumber(limits, self))
-        self.line.setPlaceholderText(EACH_TIME)
+        self.line.setPlaceholderText("random")
         self.line.textChanged.connect(self.edited)
 
     def value(self) -> int | None:

@@ -112,6 +112,17 @@ def test_counting_waits_for_a_pause_in_typing(qtbot, composer: Composer) -> None
     qtbot.waitUntil(lambda: asked == [True], timeout=2000)
 
 
+def test_the_hint_in_the_field_is_whole_or_short(composer: Composer) -> None:
+    """Half a sentence in a narrow window says less than none."""
+    for width in (700, 500, 300, 180):
+        composer.resize(width, 200)
+        QTest.qWait(10)
+        hint, room = composer.input.placeholderText(), composer.input.viewport().width()
+        assert composer.input.fontMetrics().horizontalAdvance(hint) < room
+        assert hint.startswith("Write")
+        assert width < 700 or "Shift+Enter" in hint
+
+
 def test_the_meter_knows_that_a_reply_needs_room(composer: Composer) -> None:
     """The oldest messages leave where prompt and longest reply do not fit together, before the prompt fills all."""
     composer.set_context_count(1500, 2048, longest_reply=400)

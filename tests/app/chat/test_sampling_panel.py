@@ -3,6 +3,7 @@ from PySide6.QtTest import QTest
 
 from app.chat.fields import escape, unescape
 from app.chat.sampling_panel import LABELS, SamplingPanel, check_sampling
+from app.panels import SETTINGS_WIDTH
 from engine import CHAT_SAMPLING, RANGES, ConfigError, SamplingConfig
 
 CHANGED = {
@@ -60,12 +61,21 @@ def test_ranges_are_the_engines(panel: SamplingPanel, name: str) -> None:
         assert (field.box.minimum(), field.box.maximum()) == (limits.low, limits.high)
 
 
+def test_nothing_is_cut_in_the_narrow_column(panel: SamplingPanel) -> None:
+    """The panel stands below the chat list, with a scroll bar beside it."""
+    assert panel.minimumSizeHint().width() <= SETTINGS_WIDTH - 20
+    line = panel.fields["seed"].line
+    panel.resize(SETTINGS_WIDTH - 20, 700)
+    panel.show()
+    assert line.fontMetrics().horizontalAdvance(line.placeholderText()) <= line.width() - 8
+
+
 def test_every_reply_has_a_seed_of_its_own(panel: SamplingPanel) -> None:
     """Regenerate would give the same text again otherwise; a seed that was typed stays, and greedy needs none."""
     seeds = {panel.sampling_of_reply().seed for _ in range(20)}
     assert len(seeds) > 15
     assert panel.values() == {}
-    assert "new one" in panel.fields["seed"].line.placeholderText()
+    assert "random" in panel.fields["seed"].line.placeholderText()
     panel.fields["seed"].set_value(7)
     assert panel.sampling_of_reply().seed == 7
     panel.fields["seed"].reset_button.click()
