@@ -78,9 +78,9 @@ def test_greedy_replies_are_the_model_s_likeliest(model: Path, tmp_path: Path, m
 
 def test_writing_continues(model: Path, tmp_path: Path) -> None:
     """Stopped by Ctrl+C, what was finished is there, and the rest is new text."""
-    stop = threading.Event()
+    stop, made = threading.Event(), writer(model, tmp_path, 100_000)
     with pytest.raises(Cancelled):
-        writer(model, tmp_path, 100_000).write(lambda p: stop.set() if p.done > 1500 else None, stop)
+        made.write(lambda _: stop.set() if made._have > 1500 else None, stop)
     have = have_tokens(tmp_path)
     assert have > 1500
     assert writer(model, tmp_path, have + 500).write() >= have + 500
