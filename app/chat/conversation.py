@@ -15,7 +15,8 @@ from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 from app.chat import look
 from app.chat.find_bar import FindBar
 from app.chat.finder import Finder
-from app.chat.flow import Flow, Item
+from app.chat.flow import Flow
+from app.chat.flow_items import Item
 from app.chat.message_view import MessageView
 from app.chat.token_link import TokenLink
 from app.selection import Selection

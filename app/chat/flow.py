@@ -1,56 +1,25 @@
 """A long column of widgets of which only those near the view exist. Knows nothing about messages.
 
-An item's height is an estimate until it has been near the view at the present width. The item at the top of the view
-stays where it is while heights above it become exact; or the bottom stays, while the tail is followed.
+The item at the top of the view stays where it is while heights above it become exact; or the bottom stays, while the
+tail is followed.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
-from itertools import accumulate
-from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollArea, QWidget
 
-from app.theme import GAP, GAP_LARGE
+from app.chat.flow_items import Item, near, order_tabs, surplus, tops
+from app.theme import GAP
 
-MOST_ALIVE = 80  # widgets kept; those farthest from the view go first
 BOTTOM_SLACK = 4  # pixels from the end that still count as the end
 READING_WIDTH = 860  # pixels; longer lines are hard to read
 NEAR = 0.8  # of the view's height, made ahead above and below, one widget at a time
 AHEAD_MS = 5
 ORDER_MS = 1000
-
-
-@runtime_checkable
-class Chained(Protocol):
-    """A widget that says in which order Tab goes through it."""
-
-    def focus_chain(self) -> list[QWidget]:
-        """Itself and what is in it."""
-
-
-class Item:
-    """A place in the column.
-
-    Attributes:
-        make: builds the widget as child of the given parent.
-        estimate: height for a width, without the widget.
-        keep: the widget must stay (it is running, or being edited).
-    """
-
-    def __init__(self, key: int, make: Callable[[QWidget], QWidget], estimate: Callable[[int], int]) -> None:
-        self.key = key
-        self.make = make
-        self.estimate = estimate
-        self.keep = False
-        self.widget: QWidget | None = None
-        self.height = 0
-        self.width = 0  # at which `height` was measured; 0: never
-        self.guessed = 0  # width for which `height` was estimated last
 
 
 class Flow(QScrollArea):
@@ -81,7 +50,7 @@ class Flow(QScrollArea):
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.place)
         self._order = QTimer(self, interval=ORDER_MS, singleShot=True)
-        self._order.timeout.connect(self.order_tabs)
+        self._order.timeout.connect(lambda: order_tabs(self, self.items))
         self._ahead = QTimer(self, interval=AHEAD_MS, singleShot=True)
         self._ahead.timeout.connect(self._make_ahead)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
@@ -91,21 +60,13 @@ class Flow(QScrollArea):
         """Replace everything; keys that were there keep their widgets."""
         old = {item.key: item for item in self.items}
         for item in items:
-            known = old.pop(item.key, None)
-            if known is not None:
-                item.widget, item.height, item.width = known.widget, known.height, known.width
-                item.keep, item.guessed = known.keep, known.guessed
+            if item.key in old:
+                item.take_over(old.pop(item.key))
         for item in old.values():
             self._discard(item)
         self.items = items
-        self._reindex()
+        self._index = {item.key: n for n, item in enumerate(items)}
         self._set_following(at_end or self.following)
-        self.place()
-
-    def append(self, item: Item) -> None:
-        """Add at the end."""
-        self.items.append(item)
-        self._reindex()
         self.place()
 
     def widget_of(self, key: int) -> QWidget | None:
@@ -147,16 +108,6 @@ class Flow(QScrollArea):
             item.width = item.guessed = 0
         self.place()
 
-    def order_tabs(self) -> None:
-        """Tab goes through the widgets from top to bottom, although they were made in another order."""
-        before: QWidget = self
-        for item in self.items:
-            if item.widget is not None and item.widget.isVisible():
-                chain = item.widget.focus_chain() if isinstance(item.widget, Chained) else [item.widget]
-                for widget in chain:
-                    QWidget.setTabOrder(before, widget)
-                    before = widget
-
     def place(self) -> None:
         """Make, measure and place what is near the view."""
         if self._placing or not self.isVisible():
@@ -170,66 +121,51 @@ class Flow(QScrollArea):
     def _place(self) -> None:
         width, left = self._column()
         view = self.viewport().height()
-        tops: list[int] = [0]
-        top, first, last = 0, 0, 0
+        places, top, first, last = [0], 0, 0, 0
         for _ in range(8):
-            tops = self._tops(width)
-            top = self._wanted_top(tops, view)
-            first, last = self._near(tops, top, view, 0)
+            places = tops(self.items, width)
+            top = self._wanted_top(places, view)
+            first, last = near(places, top, view, 0)
             if not self._measure(first, last, width):
                 break
-        first, last = self._near(tops, top, view, int(view * NEAR))
+        first, last = near(places, top, view, int(view * NEAR))
         if any(item.width != width for item in self.items[first:last]):
             self._ahead.start()
-        self._canvas.resize(self.viewport().width(), max(tops[-1], 1))
+        self._canvas.resize(self.viewport().width(), max(places[-1], 1))
         for number, item in enumerate(self.items):
             if item.widget is None:
                 continue
             if first <= number < last:
-                item.widget.setGeometry(left, tops[number], width, item.height)
+                item.widget.setGeometry(left, places[number], width, item.height)
                 item.widget.show()
             elif not item.keep:
                 item.widget.hide()
-        self._limit(first, last)
+        for item in surplus(self.items, first, last, self.focusWidget()):
+            self._discard(item)
         bar = self.verticalScrollBar()
         bar.setSingleStep(40)
         bar.setValue(top)
-        self._remember(tops, bar.value())
+        self._remember(places, bar.value())
 
     def _column(self) -> tuple[int, int]:
         room = self.viewport().width() - 2 * GAP
         width = max(120, min(room, READING_WIDTH))
         return width, max(GAP, (self.viewport().width() - width) // 2)
 
-    def _tops(self, width: int) -> list[int]:
-        """Top of every item, and the end of the column."""
-        heights = []
-        for item in self.items:
-            unknown = item.widget is None and width not in (item.width, item.guessed)
-            if item.height == 0 or unknown:
-                item.height, item.guessed = item.estimate(width), width
-            heights.append(item.height + GAP)
-        return list(accumulate(heights, initial=GAP_LARGE))
-
-    def _wanted_top(self, tops: list[int], view: int) -> int:
-        end = max(0, tops[-1] - view)
+    def _wanted_top(self, places: list[int], view: int) -> int:
+        end = max(0, places[-1] - view)
         if self.following:
             return end
         index, offset = self._anchor
         index = min(index, len(self.items) - 1)
-        return max(0, min(end, tops[index] + offset)) if index >= 0 else 0
-
-    def _near(self, tops: list[int], top: int, view: int, ahead: int) -> tuple[int, int]:
-        first = max(0, bisect_right(tops, top - ahead) - 1)
-        last = min(len(self.items), bisect_right(tops, top + view + ahead))
-        return first, last
+        return max(0, min(end, places[index] + offset)) if index >= 0 else 0
 
     def _make_ahead(self) -> None:
         """Make one widget that is not in view yet, so that scrolling finds it ready."""
         if self._placing or not self.isVisible():
             return
         width, view = self._column()[0], self.viewport().height()
-        first, last = self._near(self._tops(width), self.verticalScrollBar().value(), view, int(view * NEAR))
+        first, last = near(tops(self.items, width), self.verticalScrollBar().value(), view, int(view * NEAR))
         wanted = [n for n in range(first, last) if self.items[n].width != width]
         if wanted:
             self._measure(wanted[-1], wanted[-1] + 1, width)
@@ -253,18 +189,6 @@ class Flow(QScrollArea):
                 item.height, item.width = height, width
         return changed
 
-    def _limit(self, first: int, last: int) -> None:
-        alive = [n for n, item in enumerate(self.items) if item.widget is not None]
-        if len(alive) <= MOST_ALIVE:
-            return
-        focus = self.focusWidget()
-        middle = (first + last) // 2
-        for number in sorted(alive, key=lambda n: -abs(n - middle))[: len(alive) - MOST_ALIVE]:
-            item = self.items[number]
-            if item.keep or first <= number < last or (focus and item.widget and item.widget.isAncestorOf(focus)):
-                continue
-            self._discard(item)
-
     def _discard(self, item: Item) -> None:
         if item.widget is not None:
             item.widget.removeEventFilter(self)
@@ -272,19 +196,15 @@ class Flow(QScrollArea):
             item.widget.deleteLater()
             item.widget = None
 
-    def _reindex(self) -> None:
-        self._index = {item.key: n for n, item in enumerate(self.items)}
-
-    def _remember(self, tops: list[int], top: int) -> None:
-        index = max(0, min(len(self.items) - 1, bisect_right(tops, top) - 1)) if self.items else 0
-        self._anchor = (index, top - tops[index])
+    def _remember(self, places: list[int], top: int) -> None:
+        index = max(0, min(len(self.items) - 1, bisect_right(places, top) - 1)) if self.items else 0
+        self._anchor = (index, top - places[index])
 
     def _scrolled(self, value: int) -> None:
-        if self._placing:
-            return
-        self._set_following(value >= self.verticalScrollBar().maximum() - BOTTOM_SLACK)
-        self._remember(self._tops(self._column()[0]), value)
-        self.place()
+        if not self._placing:
+            self._set_following(value >= self.verticalScrollBar().maximum() - BOTTOM_SLACK)
+            self._remember(tops(self.items, self._column()[0]), value)
+            self.place()
 
     def _acted(self, action: int) -> None:
         if action == QAbstractSlider.SliderAction.SliderToMaximum.value:

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.chat.conversation import ConversationView
-from app.chat.flow import MOST_ALIVE
+from app.chat.flow_items import MOST_ALIVE
 from app.selection import Selection
 from tests.app.chat.chat_help import conversation, message, settle
 
