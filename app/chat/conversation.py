@@ -8,16 +8,18 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QFontMetricsF, QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, QTimer, Signal
+from PySide6.QtGui import QFontMetricsF
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.chat import look
 from app.chat.find_bar import FindBar
 from app.chat.finder import Finder
 from app.chat.flow import Flow
 from app.chat.flow_items import Item
+from app.chat.message_focus import MessageFocus
 from app.chat.message_view import MessageView
+from app.chat.overlay import Overlay
 from app.chat.token_link import TokenLink
 from app.selection import Selection
 from app.store import Message
@@ -25,7 +27,6 @@ from app.theme import GAP, theme
 from engine.trace import Turn
 
 LINE = 40  # pixels that must be seen of a place
-EMPTY = "Ask something below. The reply appears here, and its draft trees beside it."
 
 
 class ConversationView(QWidget):
@@ -70,24 +71,10 @@ class ConversationView(QWidget):
         self.flow = Flow(self)
         self.flow.setAccessibleName("Conversation")
         self.flow.made.connect(self._made)
-        self.flow.following_changed.connect(self._following_changed)
         outer.addWidget(self.flow, 1)
-        self._empty = QLabel(EMPTY, self.flow)
-        self._empty.setWordWrap(True)
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.pill = QPushButton("↓ new text", self)
-        self.pill.setAccessibleName("Go to the new text at the end")
-        self.pill.setToolTip("Go to the end and follow it (End)")
-        self.pill.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.pill.clicked.connect(self.show_end)
-        self.pill.hide()
-        self.flow.installEventFilter(self)
-        for keys, call in (
-            ("Alt+Up", lambda: self.focus_step(-1)),
-            ("Alt+Down", lambda: self.focus_step(1)),
-        ):
-            shortcut = QShortcut(QKeySequence(keys), self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(call)
+        self.overlay = Overlay(self.flow)
+        self.overlay.end_wanted.connect(self.show_end)
+        self.focus = MessageFocus(self)
 
     # --- what is shown
 
@@ -101,8 +88,8 @@ class ConversationView(QWidget):
             view = self.view_of(key)
             if view is not None and not view.running:
                 view.set_message(self._messages[key])
-        self._empty.setVisible(not messages)
-        self.pill.setVisible(False)
+        self.overlay.hint.setVisible(not messages)
+        self.overlay.pill.hide()
         self.finder.again()
 
     def message_ids(self) -> list[int]:
@@ -128,7 +115,7 @@ class ConversationView(QWidget):
         if view is not None:
             view.append(text)
         if not self.flow.following:
-            self._show_pill()
+            self.overlay.show_pill()
         self.tokens.grown(message)
 
     def finish(self, message: Message) -> None:
@@ -281,73 +268,17 @@ class ConversationView(QWidget):
         if not 0 <= seen <= height - LINE:
             self.flow.show_item(view.message.id, y - height // 3)
 
-    def has_focus(self, key: int) -> bool:
-        """Whether the focus is on a message or in it."""
-        view, focus = self.view_of(key), self.window().focusWidget()
-        return view is not None and focus is not None and (view is focus or view.isAncestorOf(focus))
-
-    def focus_message(self, key: int) -> None:
-        """Put the focus on a message."""
-        view = self.reveal(key)
-        if view is not None:
-            view.setFocus(Qt.FocusReason.TabFocusReason)
-            self.flow.ensureWidgetVisible(view, 0, GAP)
-
-    def focus_step(self, delta: int) -> None:
-        """Move the focus to the neighbouring message; to the newest when it is elsewhere."""
-        ids = list(self._messages)
-        if not ids:
-            return
-        here = next((v.message.id for v in self.views() if self.has_focus(v.message.id)), None)
-        at = ids.index(here) + delta if here in ids else len(ids) - 1
-        self.focus_message(ids[max(0, min(at, len(ids) - 1))])
-
     # --- look
 
     def restyle(self) -> None:
         """Take the theme's colours and size."""
         colors = theme()
-        surface, line = colors.color("surface").name(), colors.color("line").name()
+        surface = colors.color("surface").name()
         self.flow.setStyleSheet(f"QScrollArea {{ background: {surface}; }} {look.conversation(colors)}")
-        self._empty.setStyleSheet(f"color: {colors.color('muted').name()}; background: transparent;")
-        self.pill.setStyleSheet(
-            f"QPushButton {{ background: {colors.color('accent').name()}; color: {colors.color('on_accent').name()};"
-            f" border: 1px solid {line}; border-radius: 13px; padding: 4px 14px; }}"
-            f"QPushButton:focus {{ border: 2px solid {colors.color('text').name()}; }}"
-        )
+        self.overlay.restyle()
         for view in self.views():
             view.restyle()
         self.flow.remeasure()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lay out for the new width."""
-        super().resizeEvent(event)
-        self._place_pill()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep what lies over the column in place."""
-        if watched is self.flow and event.type() == QEvent.Type.Resize:
-            margin = 4 * GAP
-            self._empty.setGeometry(self.flow.rect().adjusted(margin, margin, -margin, -margin))
-            self._place_pill()
-        return super().eventFilter(watched, event)
-
-    def _show_pill(self) -> None:
-        if self.pill.isHidden():
-            self.pill.show()
-            self.pill.raise_()
-            self._place_pill()
-
-    def _place_pill(self) -> None:
-        self.pill.adjustSize()
-        self.pill.move(
-            (self.flow.viewport().width() - self.pill.width()) // 2,
-            self.flow.geometry().bottom() - self.pill.height() - GAP,
-        )
-
-    def _following_changed(self, following: bool) -> None:
-        if following:
-            self.pill.hide()
 
 
 def _blank(message: Message) -> Message:

@@ -91,7 +91,7 @@ class ChatPane(QWidget):
             shortcut.activated.connect(call)
         here = Qt.ShortcutContext.WidgetWithChildrenShortcut
         leave = QShortcut(QKeySequence("Alt+Up"), self.composer, context=here)
-        leave.activated.connect(lambda: self.view.focus_step(-1))
+        leave.activated.connect(lambda: self.view.focus.step(-1))
 
     # --- which chat
 
@@ -265,12 +265,12 @@ class ChatPane(QWidget):
         except StoreError as error:
             self.problem.emit(str(error))
             return
-        focused = self.view.has_focus(message)
+        focused = self.view.focus.is_in(message)
         self.view.set_messages(self._path, at_end=False)
         self._mark_dropped()
         self.view.show_message(family[index].id)
         if focused:
-            self.view.focus_message(family[index].id)
+            self.view.focus.put(family[index].id)
         newest = next((m for m in reversed(self._path) if m.has_trace), None)
         if newest is not None:
             self.turn_wanted.emit(newest.id)
