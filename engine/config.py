@@ -170,8 +170,8 @@ class SamplingConfig(_Checked):
         object.__setattr__(self, "stop", tuple(self.stop))
 
 
-# What a chat draws with where neither the user nor the model's folder says otherwise: a small model runs in circles
-# when it always takes the likeliest token, and says less sensible things the warmer it is (docs/log.md).
+# What a chat draws with where neither the user nor the model's folder says otherwise: small models run in circles when
+# they always take the likeliest token, and say less sensible things the warmer they are (docs/log.md).
 CHAT_SAMPLING = SamplingConfig(temperature=0.4, top_k=40, top_p=0.9, repetition_penalty=1.05)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass, field
 
-from engine.config import EngineConfig
+from engine.config import CHAT_SAMPLING, EngineConfig, SamplingConfig
 from engine.errors import ConfigError
 
 DEFAULT_MODEL = "SmolLM2-135M-Instruct"
@@ -30,6 +30,7 @@ class CatalogEntry:
     precision: str = DEFAULT_PRECISION
     engine: EngineConfig = field(default_factory=EngineConfig)  # what new folders decode with
     mtp_head: str | None = None  # likewise
+    sampling: SamplingConfig = CHAT_SAMPLING  # what chats draw with, unless the user says otherwise
 
     @property
     def gguf_name(self) -> str:
@@ -56,6 +57,8 @@ CATALOG: tuple[CatalogEntry, ...] = (
         gguf_size=98_362_432,
         draft_head="smollm2-135m-eagle3",
         engine=EngineConfig(eagle_topk=2, eagle_depth=2, draft_predict_length=3, eagle_lookup=2),  # docs/log.md
+        # Its makers advise 0.2 and 0.9; the penalty keeps it from running in circles (docs/log.md).
+        sampling=SamplingConfig(temperature=0.2, top_p=0.9, repetition_penalty=1.1),
     ),
 )
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import progress as steps
-from engine.config import EngineConfig
+from engine.config import CHAT_SAMPLING, EngineConfig, SamplingConfig
 from engine.errors import Cancelled
 from engine.models.decoder_graph import CALIBRATED, write_decoder
 from engine.models.dims import ModelDims
@@ -52,6 +52,7 @@ def build_folder(
     mtp: Path | None = None,
     calibration: list[int] | None = None,
     engine: EngineConfig | None = None,
+    sampling: SamplingConfig = CHAT_SAMPLING,
     progress: steps.ProgressCallback = steps.ignore,
     cancel: threading.Event | None = None,
 ) -> None:
@@ -78,7 +79,7 @@ def build_folder(
         steps.check(cancel)
         item.write(out) if isinstance(item, ReadyHead) else convert_head(item, out, dims)
     steps.check(cancel)
-    config = FolderConfig(name, kind, "cpu", dims, engine or EngineConfig())
+    config = FolderConfig(name, kind, "cpu", dims, engine or EngineConfig(), sampling)
     write_config(out, config)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import tokenizers
 
 from engine import progress as steps
-from engine.config import EngineConfig
+from engine.config import CHAT_SAMPLING, EngineConfig, SamplingConfig
 from engine.errors import ModelFileError
 from engine.models import cache
 from engine.models.catalog import CATALOG, DEFAULT_MODEL, DEFAULT_PRECISION, CatalogEntry, find
@@ -47,6 +47,11 @@ class _Job:
     def engine(self) -> EngineConfig:
         """What the folder decodes with: the catalog's choice for a model of its own."""
         return self.gguf.engine if isinstance(self.gguf, CatalogEntry) else EngineConfig()
+
+    @property
+    def sampling(self) -> SamplingConfig:
+        """What chats draw with: likewise."""
+        return self.gguf.sampling if isinstance(self.gguf, CatalogEntry) else CHAT_SAMPLING
 
     def heads(self) -> dict[str, Any] | None:
         """What the card says of the heads: another one makes a folder out of date."""
@@ -160,6 +165,7 @@ def _make(job: _Job, progress: steps.ProgressCallback, cancel: threading.Event |
             mtp=_head_folder(job.mtp),
             calibration=calibration,
             engine=job.engine,
+            sampling=job.sampling,
             progress=progress,
             cancel=cancel,
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.config import EngineConfig
+from engine.config import EngineConfig, SamplingConfig
 from engine.errors import Cancelled, CheckpointError, ConfigError
 from engine.model import Model
 from engine.models.convert import build_folder, calibration_tokens
@@ -42,9 +42,10 @@ def built(out: Path, precision: str = "float32", source: TinySource = SOURCE, **
 def test_a_public_checkpoint_becomes_a_head_that_drafts(tmp_path: Path) -> None:
     """From safetensors and config.json to accepted drafts; the target gives the streams that the head reads."""
     engine = EngineConfig(eagle_topk=2)
-    model = built(tmp_path / "m", head=public_head(tmp_path / "h"), engine=engine)
+    warm = SamplingConfig(temperature=0.9)
+    model = built(tmp_path / "m", head=public_head(tmp_path / "h"), engine=engine, sampling=warm)
     assert model.dims.hidden_taps == (1, 2, 3)
-    assert model.defaults == engine
+    assert (model.defaults, model.sampling) == (engine, warm)
     turn = reply(model, TREE)
     assert turn.stats().tau > 1.5
     assert ids(turn) == ids(reply(model, PLAIN))

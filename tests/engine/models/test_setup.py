@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from engine.config import SamplingConfig
 from engine.errors import Cancelled, ConfigError, DownloadError, ModelFileError, ModelFolderError
 from engine.models import cache, convert, setup
 from engine.models.gguf_file import GgufFile
@@ -28,6 +29,7 @@ from tests.package_index import altered, make_entry
 from tests.tiny_gguf import write_tiny_gguf
 
 ROOT = Path(__file__).resolve().parents[3]
+WARM = SamplingConfig(temperature=0.9)
 
 
 class Builder:
@@ -71,7 +73,7 @@ def gguf(tmp_path: Path) -> Path:
 @pytest.fixture
 def catalog(monkeypatch: pytest.MonkeyPatch, gguf: Path, tmp_path: Path) -> list[str]:
     """A catalog with the tiny model in it, whose fetching is a copy; returns the names fetched."""
-    entry = altered(make_entry(gguf.read_bytes(), b"wheel"), draft_head="tiny-head", mtp_head="tiny-mtp")
+    entry = altered(make_entry(gguf.read_bytes(), b"wheel"), draft_head="tiny-head", mtp_head="tiny-mtp", sampling=WARM)
     fetched: list[str] = []
 
     def fetch(wanted: Any, folder: Path, **_: Any) -> Path:
@@ -125,7 +127,7 @@ def test_the_card_says_where_everything_came_from(builder: Builder, catalog: lis
 
 
 def test_the_conversion_is_asked_for_the_right_thing(builder: Builder, catalog: list[str], tmp_path: Path) -> None:
-    """Precision and head come from the catalog unless the user chose."""
+    """Precision, head and sampling come from the catalog, the precision unless the user chose."""
     head = _give_head(tmp_path, b"head one")
     ensure_model("Tiny")
     ensure_model("Tiny", precision="float32")
@@ -134,6 +136,7 @@ def test_the_conversion_is_asked_for_the_right_thing(builder: Builder, catalog: 
         ("Tiny", "float32", head),
     ]
     assert len(installed_models()) == 2
+    assert [c["sampling"] for c in builder.calls] == [WARM, WARM]
 
 
 def test_the_usual_precision_is_listed_first(builder: Builder, catalog: list[str]) -> None:
