@@ -66,6 +66,11 @@ class EngineApi(Protocol):
     ) -> Path:
         """Fetch and convert a model if it is missing."""
 
+    def update_model(
+        self, folder: Path, *, progress: ProgressCallback = ..., cancel: threading.Event | None = ...
+    ) -> Path:
+        """The folder to load where this one was asked for: a newer one if something newer ships."""
+
 
 EngineLoader = Callable[[], EngineApi]
 

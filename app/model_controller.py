@@ -140,6 +140,9 @@ class ModelController(QObject):
 
     def _model_ready(self, info: ModelInfo) -> None:
         self.info = info
+        asked, self._again = self._again, info.folder
+        if isinstance(asked, Path) and asked != info.folder and not asked.is_dir():
+            self.models = [m for m in self.models if m != asked]  # a newer folder took its place
         if info.folder not in self.models:
             self.models.append(info.folder)
         self._keep(LAST_MODEL, str(info.folder))

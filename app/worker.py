@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
@@ -26,12 +27,14 @@ from app.reports import (
     ModelReady,
     Progressed,
     Report,
+    Warned,
 )
 from app.store import StoreError
 from app.turn_runner import TurnRunner
 from engine import Cancelled, EyrieError, Progress, ProgressCallback
 
 PROGRESS_SECONDS = 0.08  # between two progress reports of one step
+NOT_UPDATED = "The model could not be brought up to date and is used as it was."
 
 
 class EngineWorker(QObject):
@@ -171,11 +174,29 @@ class EngineWorker(QObject):
         if folder is None:
             names = () if job.name is None else (job.name,)
             folder = self._engine.ensure_model(*names, progress=progress, cancel=job.cancel)
+        else:
+            folder = self._up_to_date(self._engine, folder, job)
         model = self._engine.Model.load(folder, progress=progress, cancel=job.cancel)
         self._drop_model()
         self.turns.open(self._engine, model)
         self._model = model
         self._reports.put(ModelReady(job.number, ModelInfo.of(model)))
+
+    def _up_to_date(self, engine: EngineApi, folder: Path, job: Load) -> Path:
+        """The folder, or a newer one in its place; when that does not work, the one that is there must do."""
+        try:
+            return engine.update_model(folder, progress=self._progress(job), cancel=job.cancel)
+        except Cancelled:
+            job.cancel.clear()
+            if self._jobs.closed:
+                raise
+            why, detail = "That was stopped.", ""
+        except EyrieError as error:
+            why, detail = str(error), ""
+        except Exception as error:
+            why, detail = unexpected(error, "bringing the model up to date")
+        self._reports.put(Warned(job.number, f"{NOT_UPDATED} {why}", detail))
+        return folder
 
     def _drop_model(self) -> None:
         self.turns.close()

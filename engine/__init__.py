@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from engine.model import Model
     from engine.models.cache import models_folder
     from engine.models.catalog import CATALOG, DEFAULT_MODEL
-    from engine.models.setup import ensure_model, installed_models
+    from engine.models.setup import ensure_model, installed_models, update_model
     from engine.session import ChatSession, Message
     from engine.training import TrainingRequest, export_data, train_head, training_folder
 
@@ -76,6 +76,7 @@ _LATER = {
     "DEFAULT_MODEL": "engine.models.catalog",
     "ensure_model": "engine.models.setup",
     "installed_models": "engine.models.setup",
+    "update_model": "engine.models.setup",
     "ChatSession": "engine.session",
     "Message": "engine.session",
     "TrainingRequest": "engine.training",

@@ -31,7 +31,9 @@ class FakeEngine:
         speed: 1 plays at the recorded pace, 2 twice as fast, inf without waiting.
         installed: whether the model is there at the start; `ensure_model` makes it so.
         fetch_error: raised by the next `ensure_model`, half way, then forgotten.
-        fetch_seconds, load_seconds: how long these take; both can be cancelled.
+        newer: folder that `update_model` brings every other one up to; None: nothing is out of date.
+        update_error: raised by every `update_model` that has something to do, half way.
+        fetch_seconds, load_seconds: how long these take; both can be cancelled. An update takes as long as a fetch.
         generate_error: raised by the next turn after its second round, then forgotten.
         plain_ms: what `calibrate_plain` returns.
     """
@@ -40,6 +42,8 @@ class FakeEngine:
     speed: float = math.inf
     installed: bool = True
     fetch_error: EyrieError | None = None
+    newer: Path | None = None
+    update_error: Exception | None = None
     fetch_seconds: float = 0.0
     load_seconds: float = 0.0
     generate_error: Exception | None = None
@@ -70,6 +74,19 @@ class FakeEngine:
             self._pretend("Converting recorded-135m", 30, "", self.fetch_seconds, progress, cancel)
             self.installed = True
         return FOLDER
+
+    def update_model(
+        self, folder: Path, *, progress: ProgressCallback = ignore, cancel: threading.Event | None = None
+    ) -> Path:
+        """Pretend that another head ships now, if there is one."""
+        self.threads.add(threading.get_ident())
+        if self.newer in (None, folder):
+            return folder
+        self._pretend("Bringing the model up to date", 5, "", self.fetch_seconds, progress, cancel)
+        if self.update_error is not None:
+            raise self.update_error
+        assert self.newer is not None
+        return self.newer
 
     def calibrate_plain(self, model: object) -> float:
         """Milliseconds of a plain pass."""

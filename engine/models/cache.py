@@ -73,8 +73,9 @@ def unfinished(target: Path) -> Iterator[Path]:
         yield scratch
         scratch.chmod(0o755)
         if target.exists():
-            discard(target)
-        scratch.rename(target)
+            _replace(target, scratch)
+        else:
+            scratch.rename(target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -84,6 +85,19 @@ def discard(folder: Path) -> None:
     grave = Path(tempfile.mkdtemp(prefix=DISCARDED, dir=folder.parent))
     folder.rename(grave / folder.name)
     shutil.rmtree(grave, ignore_errors=True)
+
+
+def _replace(folder: Path, new: Path) -> None:
+    """Put `new` in the place of `folder`, which is removed only after that."""
+    grave = Path(tempfile.mkdtemp(prefix=DISCARDED, dir=folder.parent))
+    folder.rename(grave / folder.name)
+    try:
+        new.rename(folder)
+    except OSError:
+        (grave / folder.name).rename(folder)
+        raise
+    finally:
+        shutil.rmtree(grave, ignore_errors=True)
 
 
 def explain(error: OSError) -> NoReturn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -54,14 +55,23 @@ class ModelCard:
 
 
 def describe_files(
-    folder: Path, progress: steps.ProgressCallback, cancel: threading.Event | None
+    folder: Path,
+    progress: steps.ProgressCallback,
+    cancel: threading.Event | None,
+    known: Mapping[str, dict[str, Any]] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Size, SHA-256 and origin of every file in a folder that is being made."""
-    files = {}
-    for path in sorted(p for p in folder.iterdir() if p.is_file()):
+    """Size, SHA-256 and origin of every file in a folder that is being made; what is `known` is not read again."""
+    files = dict(known or {})
+    for path in sorted(p for p in folder.iterdir() if p.is_file() and p.name not in files):
         files[path.name] = {
             "bytes": path.stat().st_size,
             "sha256": sha256(path, progress, cancel, "Recording the files"),
             "from": "draft_head" if path.name.startswith(("eagle", "mtp")) else "source",
         }
-    return files
+    return dict(sorted(files.items()))
+
+
+def cards_in(root: Path) -> list[tuple[Path, ModelCard]]:
+    """Every folder in `root` that has a card, by name; unfinished ones are not looked at."""
+    folders = sorted(p for p in root.iterdir() if not p.name.startswith(".")) if root.is_dir() else []
+    return [(folder, card) for folder in folders if (card := ModelCard.read(folder)) is not None]

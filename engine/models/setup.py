@@ -6,7 +6,7 @@ complete, and never before.
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import re
 import threading
 from dataclasses import asdict, dataclass
@@ -18,16 +18,17 @@ import tokenizers
 from engine import progress as steps
 from engine.config import CHAT_SAMPLING, EngineConfig, SamplingConfig
 from engine.errors import ModelFileError
-from engine.models import cache
+from engine.models import cache, shipped_heads
 from engine.models.catalog import CATALOG, DEFAULT_MODEL, DEFAULT_PRECISION, CatalogEntry, find
 from engine.models.fetch import fetch_gguf, require_space, sha256
+from engine.models.folder import HeadKind
 from engine.models.gguf_file import GgufFile
 from engine.models.gguf_tokenizer import write_tokenizer
-from engine.models.model_card import ModelCard, describe_files
+from engine.models.model_card import ModelCard, cards_in, describe_files
+from engine.models.renew import Renewal, has_defaults
 from engine.tokenizer import TEMPLATE_FILE, TOKENIZER_FILE, Tokenizer
 
 CONVERTER_VERSION = 3  # raise it when converted folders change: every user's folders are then made again
-ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,19 @@ class _Job:
         """What chats draw with: likewise."""
         return self.gguf.sampling if isinstance(self.gguf, CatalogEntry) else CHAT_SAMPLING
 
-    def heads(self) -> dict[str, Any] | None:
-        """What the card says of the heads: another one makes a folder out of date."""
-        head, mtp = _describe_head(self.head), _describe_head(self.mtp)
-        return {**(head or {}), "mtp": mtp} if mtp else head
+    @property
+    def heads(self) -> dict[HeadKind, Path]:
+        """The shipped heads that the folder gets."""
+        folders: dict[HeadKind, Path | None] = {
+            "eagle": shipped_heads.head_folder(self.head),
+            "mtp": shipped_heads.head_folder(self.mtp),
+        }
+        return {kind: folder for kind, folder in folders.items() if folder is not None}
+
+    def card(self, licence: str, files: dict[str, dict[str, Any]]) -> ModelCard:
+        """What is written beside the finished files."""
+        heads = shipped_heads.describe_heads(self.head, self.mtp)
+        return ModelCard(self.name, self.precision, CONVERTER_VERSION, licence, self.source, heads, files)
 
 
 def ensure_model(
@@ -72,7 +82,10 @@ def ensure_model(
     the folder is there. Raises `ConfigError` for unknown names, `DownloadError`, `ModelFileError`, `ModelFolderError`
     and `Cancelled`; none of them leaves anything half-made.
     """
-    job = _plan(name, precision, progress, cancel)
+    return _ensure(_plan(name, precision, progress, cancel), progress, cancel)
+
+
+def _ensure(job: _Job, progress: steps.ProgressCallback, cancel: threading.Event | None) -> Path:
     if _is_current(job):
         return job.folder
     with cache.exclusive(progress, cancel):
@@ -82,6 +95,24 @@ def ensure_model(
             except OSError as error:
                 cache.explain(error)
     return job.folder
+
+
+def update_model(
+    folder: Path, *, progress: steps.ProgressCallback = steps.ignore, cancel: threading.Event | None = None
+) -> Path:
+    """The folder to load where `folder` was asked for: itself, brought up to date if it came from the catalog.
+
+    That is quick where nothing is new, a second where another head ships now, and a conversion where the converter is
+    another; only that one may need the network. Folders of other origin, damaged ones and those with heads of the
+    user's own stay as they are. Raises as `ensure_model`, and `folder` is then as it was.
+    """
+    card = ModelCard.read(folder)
+    entry = next((e for e in CATALOG if card and card.source["gguf_sha256"] == e.gguf_sha256), None)
+    if card is None or entry is None or folder.parent != cache.models_folder() or not card.is_whole(folder):
+        return folder
+    current = folder.with_name(re.sub(r"-v\d+$", f"-v{CONVERTER_VERSION}", folder.name))
+    job = _Job(card.name, card.precision, current, entry.draft_head, entry, card.source, card.licence, entry.mtp_head)
+    return _ensure(job, progress, cancel)
 
 
 def installed_models() -> list[Path]:
@@ -130,18 +161,35 @@ def _plain(text: str) -> str:
 
 
 def _is_current(job: _Job) -> bool:
-    """Whether the folder is whole and made from this source, by this converter, with the head that ships now."""
-    card = ModelCard.read(job.folder)
+    """Whether the folder is whole and made from this source, by this converter, with the heads that ship now."""
+    card = _card_of_same(job)
     return (
         card is not None
-        and card.converter_version == CONVERTER_VERSION
-        and card.source.get("gguf_sha256") == job.source["gguf_sha256"]
-        and card.draft_head == job.heads()
+        and card.draft_head == shipped_heads.describe_heads(job.head, job.mtp)
         and card.is_whole(job.folder)
+        and has_defaults(job.folder, job.engine, job.sampling)
     )
 
 
+def _card_of_same(job: _Job) -> ModelCard | None:
+    """The card of the job's folder if this converter made it from the same source."""
+    card = ModelCard.read(job.folder)
+    same = card is not None and card.source.get("gguf_sha256") == job.source["gguf_sha256"]
+    return card if card is not None and same and card.converter_version == CONVERTER_VERSION else None
+
+
 def _make(job: _Job, progress: steps.ProgressCallback, cancel: threading.Event | None) -> None:
+    renewal = Renewal.plan(job.folder, tuple(job.heads.items())) if _card_of_same(job) else None
+    if renewal is None:
+        _convert(job, progress, cancel)
+    else:
+        with cache.unfinished(job.folder) as folder:
+            files = renewal.write(folder, job.engine, job.sampling, progress=progress, cancel=cancel)
+            job.card(renewal.card.licence, files).write(folder)
+    _discard_older(job)
+
+
+def _convert(job: _Job, progress: steps.ProgressCallback, cancel: threading.Event | None) -> None:
     from engine.models import convert
     from engine.models.linear import check_precision
 
@@ -154,31 +202,23 @@ def _make(job: _Job, progress: steps.ProgressCallback, cancel: threading.Event |
         write_tokenizer(source.metadata, folder)
         calibration = None
         if job.precision == "int8-rowwise":
-            text = (ASSETS / "calibration.txt").read_text(encoding="utf-8")
+            text = (shipped_heads.ASSETS / "calibration.txt").read_text(encoding="utf-8")
             calibration = convert.calibration_tokens(_tokenizer(source, folder), text)
         convert.build_folder(
             source,
             folder,
             name=job.name,
             precision=job.precision,
-            head=_head_folder(job.head),
-            mtp=_head_folder(job.mtp),
+            head=job.heads.get("eagle"),
+            mtp=job.heads.get("mtp"),
             calibration=calibration,
             engine=job.engine,
             sampling=job.sampling,
             progress=progress,
             cancel=cancel,
         )
-        ModelCard(
-            name=job.name,
-            precision=job.precision,
-            converter_version=CONVERTER_VERSION,
-            licence=job.licence or source.metadata.text("general.license", "unknown"),
-            source=job.source,
-            draft_head=job.heads(),
-            files=describe_files(folder, progress, cancel),
-        ).write(folder)
-    _discard_older(job)
+        licence = job.licence or source.metadata.text("general.license", "unknown")
+        job.card(licence, describe_files(folder, progress, cancel)).write(folder)
 
 
 def _tokenizer(source: GgufFile, folder: Path) -> Tokenizer:
@@ -193,41 +233,15 @@ def _room(source: GgufFile, precision: str) -> int:
     return int(source.elements * per_weight) + 2 * source.dims.vocab_size * source.dims.hidden_size
 
 
-def _head_folder(head: str | None) -> Path | None:
-    """The shipped draft head of that name, if there is one."""
-    folder = ASSETS / "heads" / head if head else None
-    return folder if folder is not None and folder.is_dir() else None
-
-
-def _describe_head(head: str | None) -> dict[str, Any] | None:
-    """Name and SHA-256 over all files of a shipped head."""
-    folder = _head_folder(head)
-    if folder is None:
-        return None
-    digest = hashlib.sha256()
-    for path in sorted(p for p in folder.iterdir() if p.is_file()):
-        digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-    return {"name": head, "sha256": digest.hexdigest()}
-
-
 def _cards() -> list[tuple[Path, ModelCard]]:
-    """Every folder in the cache that has a card."""
-    root = cache.models_folder()
-    folders = sorted(p for p in root.iterdir() if not p.name.startswith(".")) if root.is_dir() else []
-    return [(folder, card) for folder in folders if (card := ModelCard.read(folder)) is not None]
+    return cards_in(cache.models_folder())
 
 
 def _discard_older(job: _Job) -> None:
     """Remove what earlier converters made of the same model; a folder that is in use stays."""
     for folder, card in _cards():
         same = (card.name, card.precision) == (job.name, job.precision)
-        if same and card.source.get("gguf_sha256") == job.source["gguf_sha256"]:
-            _discard_if_older(folder, card)
-
-
-def _discard_if_older(folder: Path, card: ModelCard) -> None:
-    if card.converter_version < CONVERTER_VERSION:
-        try:
-            cache.discard(folder)
-        except OSError:
-            return
+        of_source = same and card.source.get("gguf_sha256") == job.source["gguf_sha256"]
+        if of_source and card.converter_version < CONVERTER_VERSION:
+            with contextlib.suppress(OSError):
+                cache.discard(folder)
