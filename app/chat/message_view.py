@@ -15,7 +15,7 @@ from app.chat.provenance import Provenance
 from app.chat.provenance_view import NO_MARKDOWN, ProvenanceView
 from app.chat.stats import footer
 from app.chat.text_block import TextBlock
-from app.chat.token_words import summary
+from app.chat.token_words import legend
 from app.store import Message
 from app.theme import GAP, GAP_SMALL, theme
 
@@ -124,7 +124,7 @@ class MessageView(QFrame):
             self._layout.insertWidget(self._layout.indexOf(self.body), self.tokens)
             self.body.hide()
         self.tokens.show_tokens(provenance)
-        self._legend.setText(f"{summary(provenance)} · shown as plain text")
+        self._legend.setText(legend(provenance))
         self._legend.show()
 
     def texts(self) -> list[TextBlock | CodeView]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from app.chat.provenance import Provenance, Span
 from app.chat.underline import STYLES
 
+NO_BREAK = "\u00a0"  # a blank at which no line ends
+
 
 def visible(text: str) -> str:
     """A token's text with spaces and line ends that can be seen."""
@@ -29,10 +31,22 @@ def card(provenance: Provenance, span: Span) -> str:
 
 def summary(provenance: Provenance) -> str:
     """The counts in words: "34 tokens: ✓ 24 accepted draft, ★ 9 bonus, ¹ 1 first token"."""
+    return " ".join(_entries(provenance))
+
+
+def legend(provenance: Provenance) -> str:
+    """What stands above a reply that is shown token by token: no line ends inside an entry."""
+    first, last = _entries(provenance), " · shown as plain text"
+    return " ".join(entry.replace(" ", NO_BREAK) for entry in (*first[:-1], first[-1] + last))
+
+
+def _entries(provenance: Provenance) -> list[str]:
     counts = provenance.counts()
     parts = [
         f"{STYLES[source][2]} {counts[source]} {STYLES[source][3].split(':')[0].split(',')[0]}"
         for source in STYLES
         if counts[source]
     ]
-    return f"{sum(counts.values())} tokens: {', '.join(parts)}" if parts else "no tokens"
+    if not parts:
+        return ["no tokens"]
+    return [f"{sum(counts.values())} tokens:", *(f"{part}," for part in parts[:-1]), parts[-1]]
