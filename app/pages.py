@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
+from app.store import StoreError
 from engine import Turn
 
 if TYPE_CHECKING:
@@ -33,7 +34,11 @@ class Pages(QObject):
     def show_first(self) -> None:
         """The chat of last time, or the welcome page."""
         p = self._panels
-        chats = self._store.chats.list()
+        try:
+            chats = self._store.chats.list()
+        except StoreError as error:
+            chats = []
+            self._window.complain(str(error))
         if chats:
             p.chats.select(chats[0].id)
             self.open_chat(chats[0].id)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import builtins
-import json
 import sqlite3
 import time
 from typing import Any
 
+from app.store.columns import clean, dump, load, moment, text
 from app.store.database import Database
 from app.store.errors import StoreError
-from app.store.records import Chat, Hit, clean, dump, title_from
+from app.store.records import Chat, Hit, title_from
 
 EXCERPT = 80  # characters around a hit
 
@@ -48,9 +48,9 @@ class Chats:
         """Give a title; blank makes it untitled again."""
         self._set(chat, "title", " ".join(clean(title).split()))
 
-    def set_system_prompt(self, chat: int, text: str) -> None:
+    def set_system_prompt(self, chat: int, prompt: str) -> None:
         """Change the system prompt of a chat; acts at the next reply."""
-        self._set(chat, "system_prompt", clean(text))
+        self._set(chat, "system_prompt", clean(prompt))
 
     def set_sampling(self, chat: int, sampling: dict[str, Any]) -> None:
         """Keep the sampling values that differ from the defaults."""
@@ -90,7 +90,7 @@ class Chats:
                 ids[row["id"]] = c.execute(
                     "INSERT INTO messages (chat, parent, role, content, created, finish_reason, stats) "
                     "SELECT ?, ?, role, content, created, finish_reason, stats FROM messages WHERE id = ?",
-                    (copy, ids[row["parent"]], row["id"]),
+                    (copy, ids.get(row["parent"]), row["id"]),
                 ).lastrowid
                 c.execute(
                     "INSERT INTO traces SELECT ?, created, size, data FROM traces WHERE message = ?",
@@ -103,23 +103,23 @@ class Chats:
             c.execute("UPDATE chats SET active_root = ? WHERE id = ?", (ids.get(root), copy))
             return _chat(_row(c, copy))
 
-    def search(self, text: str, chat: int | None = None, limit: int = 200) -> builtins.list[Hit]:
+    def search(self, words: str, chat: int | None = None, limit: int = 200) -> builtins.list[Hit]:
         """Where the words occur, in titles and in every branch of every message, newest chat first.
 
         Upper and lower case are alike; the text is taken literally. `chat` narrows to one chat.
         """
-        wanted = clean(text).strip()
+        wanted = clean(words).strip()
         if not wanted:
             return []
         folded = wanted.casefold()
         only = "" if chat is None else "AND chats.id = :chat"
         query = f"""
             SELECT chats.id AS chat, title, 0 AS message, '' AS role, title AS content, updated
-              FROM chats WHERE deleted_at IS NULL {only} AND has(title, :text)
+              FROM chats WHERE deleted_at IS NULL {only} AND has(CAST(title AS BLOB), :text)
             UNION ALL
             SELECT chats.id, title, messages.id, role, content, updated
               FROM messages JOIN chats ON chats.id = messages.chat
-             WHERE deleted_at IS NULL {only} AND has(content, :text)
+             WHERE deleted_at IS NULL {only} AND has(CAST(content AS BLOB), :text)
              ORDER BY updated DESC, chat DESC, message LIMIT :limit"""
         with self._database.read() as c:
             rows = c.execute(query, {"text": folded, "chat": chat, "limit": limit}).fetchall()
@@ -149,19 +149,19 @@ def _row(c: sqlite3.Connection, chat: int | None) -> sqlite3.Row:
 def _chat(row: sqlite3.Row) -> Chat:
     return Chat(
         id=row["id"],
-        title=row["title"],
-        created=row["created"],
-        updated=row["updated"],
-        system_prompt=row["system_prompt"],
-        sampling=json.loads(row["sampling"]),
-        model=row["model"],
+        title=text(row["title"]),
+        created=moment(row["created"]),
+        updated=moment(row["updated"]),
+        system_prompt=text(row["system_prompt"]),
+        sampling=load(row["sampling"]),
+        model=text(row["model"]),
         deleted_at=row["deleted_at"],
     )
 
 
 def _hit(row: sqlite3.Row, wanted: str) -> Hit:
     """Cut one line around the first match. Where folding changes lengths ("ß") the match may be off by a little."""
-    content = row["content"]
+    content = text(row["content"])
     at = max(0, content.casefold().find(wanted.casefold()))
     end = at + len(wanted)
     left, right = max(0, at - EXCERPT // 2), min(len(content), end + EXCERPT // 2)
@@ -169,7 +169,7 @@ def _hit(row: sqlite3.Row, wanted: str) -> Hit:
     excerpt = before + content[at:right] + ("…" if right < len(content) else "")
     return Hit(
         chat=row["chat"],
-        title=row["title"],
+        title=text(row["title"]),
         message=row["message"],
         role=row["role"],
         excerpt="".join(" " if ch.isspace() else ch for ch in excerpt),

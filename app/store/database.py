@@ -9,8 +9,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from app.store.columns import text
 from app.store.errors import CORRUPT_CODES, CorruptDatabaseError, NewerDatabaseError, StoreError, translate
-from app.store.schema import MIGRATIONS, migrate, version
+from app.store.schema import MIGRATIONS, migrate, missing, version
 
 CHECK_UP_TO = 64 * 2**20  # bytes; a larger file is checked only after something went wrong, it would delay the start
 BUSY_SECONDS = 2.0
@@ -63,6 +64,7 @@ class Database:
                 self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
             )
             connection.row_factory = sqlite3.Row
+            connection.text_factory = text
             connection.create_function("has", 2, _has, deterministic=True)
             with self._lock:
                 self._open.append(connection)
@@ -84,11 +86,13 @@ class Database:
                 )
             if marker.exists() or path.stat().st_size <= CHECK_UP_TO:
                 problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-                if problem != "ok":
-                    raise CorruptDatabaseError(
-                        f"The chat database {path.name} is damaged ({' '.join(problem.split())})."
-                    )
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                problem = "" if problem == "ok" else " ".join(problem.split())
+            else:  # at least what the window shows first
+                problem = ""
+                connection.execute("SELECT max(updated), max(title) FROM chats").fetchone()
+            problem = problem or missing(connection)
+            if problem:
+                raise CorruptDatabaseError(f"The chat database {path.name} is damaged ({problem}).")
         finally:
             connection.close()
         marker.unlink(missing_ok=True)
@@ -122,9 +126,9 @@ def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[sqlite3
         raise
 
 
-def _has(text: str, folded: str) -> bool:
-    """SQL function: whether `text` holds `folded`, upper and lower case alike in every script."""
-    return folded in text.casefold()
+def _has(data: object, folded: str) -> bool:
+    """SQL function: whether the text `data` (UTF-8) holds `folded`, upper and lower case alike in every script."""
+    return folded in text(data).casefold()
 
 
 def _marker(path: Path) -> Path:

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from app.store.columns import clean, dump
 from app.store.errors import StoreError
 from app.store.exchange import FORMAT, VERSION
-from app.store.records import ROLES, Chat, clean, dump
+from app.store.records import ROLES, Chat
 from app.store.store import Store
 
 LARGEST = 256 * 2**20  # bytes

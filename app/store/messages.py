@@ -6,24 +6,30 @@ A message's parent is the one it answers or follows; siblings are versions. `act
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from typing import Any
 
 from app.store.chats import touch
+from app.store.columns import clean, dump, load, moment, text
 from app.store.database import Database
 from app.store.errors import StoreError
-from app.store.records import ROLES, Message, clean, dump
+from app.store.records import ROLES, Message
 
-# The shown branch. A message without a chosen child (imports may have some) shows its newest.
+# The shown branch. A message without a chosen child (imports may have some) shows its newest, and so does one whose
+# choice is damaged. A child is always newer than its parent, so no damage can lead in a circle.
 PATH = """
 WITH RECURSIVE path (id, step) AS (
-    SELECT coalesce(active_root, (SELECT max(id) FROM messages WHERE chat = :chat AND parent IS NULL)), 0
+    SELECT coalesce(
+        (SELECT id FROM messages WHERE id = chats.active_root AND chat = :chat AND parent IS NULL),
+        (SELECT max(id) FROM messages WHERE chat = :chat AND parent IS NULL)), 0
       FROM chats WHERE id = :chat
     UNION ALL
-    SELECT coalesce(active_child, (SELECT max(id) FROM messages AS m WHERE m.parent = messages.id)), step + 1
-      FROM path JOIN messages ON messages.id = path.id)
+    SELECT next.id, step + 1
+      FROM path JOIN messages ON messages.id = path.id JOIN messages AS next ON next.id = coalesce(
+        (SELECT id FROM messages AS m WHERE m.id = messages.active_child AND m.parent = messages.id),
+        (SELECT max(id) FROM messages AS m WHERE m.parent = messages.id))
+     WHERE next.id > path.id AND next.chat = :chat)
 """
 ROW = "messages.*, EXISTS (SELECT 1 FROM traces WHERE message = messages.id) AS has_trace"
 
@@ -38,7 +44,7 @@ class Messages:
         """Append below `parent` (None: at the top) and show it. The first prompt of an untitled chat titles it."""
         if role not in ROLES:
             raise StoreError(f"A message cannot have the role {role!r}: it is one of {', '.join(ROLES)}.")
-        text = clean(content)
+        words = clean(content)
         with self._database.write() as c:
             if c.execute("SELECT 1 FROM chats WHERE id = ?", (chat,)).fetchone() is None:
                 raise StoreError("This chat is gone: it was removed for good.")
@@ -46,25 +52,25 @@ class Messages:
                 raise StoreError("The message to answer belongs to another chat.")
             new = c.execute(
                 "INSERT INTO messages (chat, parent, role, content, created, finish_reason) VALUES (?, ?, ?, ?, ?, ?)",
-                (chat, parent, role, text, time.time(), finish_reason),
+                (chat, parent, role, words, time.time(), finish_reason),
             ).lastrowid
             _choose(c, chat, parent, new)
-            touch(c, chat, text if role == "user" else "")
+            touch(c, chat, words if role == "user" else "")
             return _one(c, new)
 
-    def save_progress(self, message: int, text: str) -> None:
+    def save_progress(self, message: int, content: str) -> None:
         """Keep the whole text so far of a running reply; call at every round end. A removed message is ignored."""
         with self._database.write() as c:
-            c.execute("UPDATE messages SET content = ? WHERE id = ?", (clean(text), message))
+            c.execute("UPDATE messages SET content = ? WHERE id = ?", (clean(content), message))
 
-    def finish(self, message: int, text: str, finish_reason: str, stats: dict[str, Any] | None = None) -> None:
+    def finish(self, message: int, content: str, finish_reason: str, stats: dict[str, Any] | None = None) -> None:
         """Keep the final text and why it ended. A removed message is ignored."""
         if not finish_reason:
             raise StoreError("A finished reply needs a reason.")
         with self._database.write() as c:
             c.execute(
                 "UPDATE messages SET content = ?, finish_reason = ?, stats = ? WHERE id = ?",
-                (clean(text), finish_reason, dump(stats or {}), message),
+                (clean(content), finish_reason, dump(stats or {}), message),
             )
             c.execute(
                 "UPDATE chats SET updated = ? WHERE id = (SELECT chat FROM messages WHERE id = ?)",
@@ -88,7 +94,7 @@ class Messages:
             WITH RECURSIVE path (id, step) AS (
                 SELECT :message, 0
                 UNION ALL
-                SELECT parent, step + 1 FROM path JOIN messages ON messages.id = path.id WHERE parent IS NOT NULL)
+                SELECT parent, step + 1 FROM path JOIN messages ON messages.id = path.id WHERE parent < path.id)
             SELECT {ROW} FROM path JOIN messages ON messages.id = path.id ORDER BY step DESC"""
         with self._database.read() as c:
             rows = c.execute(query, {"message": message}).fetchall()
@@ -122,7 +128,7 @@ class Messages:
             while at is not None:
                 row = _row(c, at)
                 _choose(c, row["chat"], row["parent"], at)
-                at = row["parent"]
+                at = row["parent"] if row["parent"] is not None and row["parent"] < at else None
 
     def active_children(self, chat: int) -> tuple[int | None, dict[int, int | None]]:
         """The chosen first message, and the chosen child of every message; for export."""
@@ -164,10 +170,10 @@ def _with_versions(c: sqlite3.Connection, chat: int, rows: list[sqlite3.Row]) ->
             chat=row["chat"],
             parent=row["parent"],
             role=row["role"],
-            content=row["content"],
-            created=row["created"],
-            finish_reason=row["finish_reason"],
-            stats=json.loads(row["stats"]),
+            content=text(row["content"]),
+            created=moment(row["created"]),
+            finish_reason=text(row["finish_reason"]),
+            stats=load(row["stats"]),
             version=families[row["parent"]].index(row["id"]) + 1,
             versions=len(families[row["parent"]]),
             has_trace=bool(row["has_trace"]),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,30 +61,6 @@ class Hit:
     excerpt: str  # one line around the first match
     start: int  # of the match in the excerpt, in characters
     length: int
-
-
-def clean(text: str) -> str:
-    """`text` without lone surrogates, which no UTF-8 file can hold; each becomes U+FFFD."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
-def dump(value: dict[str, Any]) -> str:
-    """JSON for a column; what JSON has no word for (nan, inf) becomes null."""
-
-    def plain(item: Any) -> Any:
-        if isinstance(item, float):
-            return item if math.isfinite(item) else None
-        if isinstance(item, dict):
-            return {str(key): plain(inner) for key, inner in item.items()}
-        if isinstance(item, list | tuple):
-            return [plain(inner) for inner in item]
-        return item
-
-    return json.dumps(plain(value), allow_nan=False)
 
 
 def title_from(text: str, limit: int = 60) -> str:

@@ -50,6 +50,32 @@ def version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
+def missing(connection: sqlite3.Connection, steps: Sequence[Step] = MIGRATIONS) -> str:
+    """What a file of this version should have and has not, in words; "" for nothing.
+
+    A file without steps must be empty: its tables would be somebody else's.
+    """
+    done = version(connection)
+    if not 0 <= done <= len(steps):
+        return "its version makes no sense"
+    if done == 0:
+        return "its tables are not Eyrie's" if connection.execute("SELECT 1 FROM sqlite_master").fetchone() else ""
+    model = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        migrate(model, steps[:done])
+        for (table,) in model.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            wanted, found = (_columns(c, table) for c in (model, connection))
+            if not wanted <= found:
+                return f"its table {table} is missing or incomplete"
+    finally:
+        model.close()
+    return ""
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    return {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+
+
 def migrate(connection: sqlite3.Connection, steps: Sequence[Step] = MIGRATIONS) -> None:
     """Bring a file up to date. Each step is one transaction with its number: a failed one leaves the file as it was.
 
