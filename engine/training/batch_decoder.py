@@ -46,6 +46,7 @@ class BatchDecoder:
         groups = t.dims.num_attention_heads // t.dims.num_key_value_heads
         sees = torch.arange(seen, device=device) <= at[:, :, None]  # [S, n, T]
         mask = sees.repeat(1, groups, 1)[:, None]  # [S, 1, groups · n, T]
+        apart = device == "cpu" and width == 1
         heads = torch.arange(t.dims.num_key_value_heads, device=device)
         spots = (rows[:, None, None], heads[:, None], at[:, None])
         cos, sin = self._cos[at][:, :, None], self._sin[at][:, :, None]
@@ -55,7 +56,7 @@ class BatchDecoder:
             q, k = (rotate(x.float(), cos, sin).to(t.dtype) for x in (q, k))
             self._keys[i][spots] = k.transpose(1, 2)  # [S, kv_heads, n, d]
             self._values[i][spots] = v.transpose(1, 2)
-            attended = self._attend(i, rows, q, mask, seen)
+            attended = self._attend_apart(i, slots, q) if apart else self._attend(i, rows, q, mask, seen)
             stream = t.finish_layer(stream, attended, layer)
         last = stream[torch.arange(len(slots)), torch.from_numpy(counts - 1)]
         self.lengths[list(slots)] += counts
@@ -73,6 +74,19 @@ class BatchDecoder:
         q = q.unflatten(2, (-1, groups)).permute(0, 2, 3, 1, 4).flatten(2, 3)  # [S, kv_heads, groups · n, d]
         out = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
         return out.unflatten(2, (groups, width)).permute(0, 3, 1, 2, 4).flatten(2)
+
+
+    def _attend_apart(self, layer: int, slots: Sequence[int], q: Tensor) -> Tensor:
+        """`_attend` for one new token each, slot by slot: a processor reads only the keys that there are."""
+        count, _, heads, width = q.shape
+        kv_heads = self._keys.shape[2]
+        q = q.view(count, 1, kv_heads, heads // kv_heads, width)
+        out = torch.empty_like(q)
+        for row, slot in enumerate(slots):
+            seen = int(self.lengths[slot]) + 1
+            keys, values = (cache[layer, slot, None, :, :seen] for cache in (self._keys, self._values))
+            out[row] = F.scaled_dot_product_attention(q[row], keys, values)
+        return out.flatten(1).unsqueeze(1)
 
 
 def likeliest(logits: Tensor) -> Tensor:
