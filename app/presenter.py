@@ -96,7 +96,9 @@ class Presenter(QObject):
         if message == self._wanted:
             self._show(message, turn)
 
-    def _missing(self, message: int) -> None:
-        self._pane.set_no_turn(message)
+    def _missing(self, message: int, why: str) -> None:
+        self._pane.set_no_turn(message, why)
         if message == self._wanted:
             self._show(0, None)
+            if why:
+                self._pane.problem.emit(why)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.store import Store
+from app.store import Store, StoreError
+from app.store.traces import DAMAGED
 from app.tasks import Tasks
-from engine import Turn, trace_from_json
+from engine import TraceError, Turn, trace_from_json
 
 KEPT = 12
 ASSETS = Path(__file__).resolve().parents[1] / "assets" / "traces"
@@ -21,11 +22,11 @@ class TraceShelf(QObject):
 
     Signals:
         found(int, Turn): the record of a message.
-        missing(int): none is kept, or it cannot be read.
+        missing(int, str): none is kept (""), or why it cannot be read.
     """
 
     found = Signal(int, object)
-    missing = Signal(int)
+    missing = Signal(int, str)
 
     def __init__(self, tasks: Tasks, store: Store, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -53,20 +54,23 @@ class TraceShelf(QObject):
     def _read(self, message: int, turn: Turn | None) -> None:
         self._asked.discard(message)
         if turn is None:
-            self.missing.emit(message)
+            self.missing.emit(message, "")
         else:
             self.put(message, turn)
             self.found.emit(message, turn)
 
-    def _failed(self, message: int, _sentence: str) -> None:
+    def _failed(self, message: int, sentence: str) -> None:
         self._asked.discard(message)
-        self.missing.emit(message)
+        self.missing.emit(message, sentence)
 
 
 def read_turn(store: Store, message: int) -> Turn | None:
     """The record of a message, or None where none is kept."""
     text = store.traces.load(message)
-    return None if text is None else trace_from_json(text)
+    try:
+        return None if text is None else trace_from_json(text)
+    except TraceError as error:
+        raise StoreError(DAMAGED) from error
 
 
 def shipped_traces(folder: Path = ASSETS) -> list[Path]:

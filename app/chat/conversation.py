@@ -201,9 +201,9 @@ class ConversationView(QWidget):
         """The record of a reply; it may still grow, then call `append_text` as text arrives."""
         self.tokens.set_turn(message, turn)
 
-    def set_no_turn(self, message: int) -> None:
-        """There is no record of this reply."""
-        self.tokens.set_turn(message, None)
+    def set_no_turn(self, message: int, why: str = "") -> None:
+        """There is no record of this reply (""), or why it cannot be read."""
+        self.tokens.set_turn(message, None, why)
 
     # --- widgets of messages
 

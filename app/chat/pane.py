@@ -231,9 +231,9 @@ class ChatPane(QWidget):
         """The record of a reply."""
         self.view.set_turn(message, turn)
 
-    def set_no_turn(self, message: int) -> None:
-        """No record of this reply is kept."""
-        self.view.set_no_turn(message)
+    def set_no_turn(self, message: int, why: str = "") -> None:
+        """No record of this reply is kept (""), or why it cannot be read."""
+        self.view.set_no_turn(message, why)
 
     def set_context_count(self, used: int, limit: int) -> None:
         """Answer to `count_requested`."""

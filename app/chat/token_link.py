@@ -39,6 +39,7 @@ class TokenLink(QObject):
         self._conversation = conversation
         self._selection = selection
         self._turns: dict[int, Turn | None] = {}  # None: no record is kept
+        self._reasons: dict[int, str] = {}  # why a record that is kept cannot be read
         self._laid_out: dict[int, Provenance] = {}
         self._pending: tuple[int, int, int] | None = None  # message, round, node to pin
         self.on = False
@@ -49,6 +50,7 @@ class TokenLink(QObject):
     def keep_only(self, messages: set[int]) -> None:
         """Forget the records of other messages."""
         self._turns = {k: v for k, v in self._turns.items() if k in messages}
+        self._reasons = {k: v for k, v in self._reasons.items() if k in messages}
         self._laid_out = {k: v for k, v in self._laid_out.items() if k in messages}
 
     def set_on(self, on: bool) -> None:
@@ -57,11 +59,11 @@ class TokenLink(QObject):
         for view in self._conversation.views():
             self.show(view.message.id)
 
-    def set_turn(self, message: int, turn: Turn | None) -> None:
-        """The record of a reply; None: none is stored, so what is known of a running one stays."""
+    def set_turn(self, message: int, turn: Turn | None, why: str = "") -> None:
+        """The record of a reply; None: none is stored, or `why` not, so what is known of a running one stays."""
         if turn is None and self._turns.get(message) is not None:
             return
-        self._turns[message] = turn
+        self._turns[message], self._reasons[message] = turn, why
         self._laid_out.pop(message, None)
         if self.on:
             self.show(message)
@@ -86,7 +88,7 @@ class TokenLink(QObject):
             if not begun:
                 self.trace_needed.emit(message)
         elif turn is None:
-            view.show_tokens(None, NO_RECORD)
+            view.show_tokens(None, self._reasons[message] or NO_RECORD)
         else:
             view.show_tokens(self._lay_out(message, turn))
             self._light(view)

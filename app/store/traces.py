@@ -11,6 +11,7 @@ from app.store.errors import StoreError
 from app.store.settings import Settings
 
 LIMIT_KEY = "trace_limit_bytes"
+DAMAGED = "The record kept of this reply is damaged and cannot be shown."
 DEFAULT_LIMIT = 200 * 2**20  # bytes, compressed
 
 
@@ -56,8 +57,8 @@ class Traces:
             return None
         try:
             return zlib.decompress(row["data"]).decode("utf-8")
-        except (zlib.error, UnicodeDecodeError) as error:
-            raise StoreError("The record kept of this reply is damaged and cannot be shown.") from error
+        except (zlib.error, UnicodeDecodeError, TypeError) as error:
+            raise StoreError(DAMAGED) from error
 
     def total(self) -> int:
         """Bytes all traces take, compressed."""

@@ -75,7 +75,6 @@ class BatchDecoder:
         out = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
         return out.unflatten(2, (groups, width)).permute(0, 3, 1, 2, 4).flatten(2)
 
-
     def _attend_apart(self, layer: int, slots: Sequence[int], q: Tensor) -> Tensor:
         """`_attend` for one new token each, slot by slot: a processor reads only the keys that there are."""
         count, _, heads, width = q.shape
