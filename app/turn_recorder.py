@@ -5,9 +5,13 @@ Called in the engine's thread. Knows the store and the records; no Qt.
 
 from __future__ import annotations
 
+import time
+
 from app.chat.stats import message_stats
 from app.store import Store
 from engine import Event, Prefill, Round, Turn, TurnEnd, trace_to_json
+
+SAVE_SECONDS = 1.0  # between two times that the database gets the text; the file of the running reply gets every round
 
 
 class TurnRecorder:
@@ -18,6 +22,8 @@ class TurnRecorder:
         self._message = message
         self._turn = Turn()
         self._text = ""
+        self._running = store.running_text(message)
+        self._saved = time.monotonic()
 
     def add(self, event: Event) -> None:
         """Keep what is new; the end is kept before the window hears of it."""
@@ -25,9 +31,10 @@ class TurnRecorder:
         if isinstance(event, Prefill | Round):
             self._text += event.text
             if event.text:
-                self._store.messages.save_progress(self._message, self._text)
+                self._keep(event.text)
         elif isinstance(event, TurnEnd):
             self._store.messages.finish(self._message, event.text, event.finish_reason, message_stats(self._turn))
+            self._running.remove()
 
     def close(self, error: str, cancelled: bool) -> None:
         """Keep why it did not end, or the trace when it did."""
@@ -35,5 +42,13 @@ class TurnRecorder:
             reason = "cancelled" if cancelled else "error"
             stats = message_stats(self._turn) | {"error": "" if cancelled else error}
             self._store.messages.finish(self._message, self._text, reason, stats)
+            self._running.remove()
         elif self._turn.rounds:
             self._store.traces.save(self._message, trace_to_json(self._turn))
+
+    def _keep(self, text: str) -> None:
+        self._running.add(text)
+        now = time.monotonic()
+        if now - self._saved >= SAVE_SECONDS:
+            self._saved = now
+            self._store.messages.save_progress(self._message, self._text)

@@ -14,6 +14,7 @@ from app.store.chats import Chats
 from app.store.database import Database, set_aside
 from app.store.errors import CorruptDatabaseError, NewerDatabaseError, StoreError
 from app.store.messages import Messages
+from app.store.running_text import RunningText, recover
 from app.store.schema import MIGRATIONS
 from app.store.settings import Settings
 from app.store.traces import Traces
@@ -53,7 +54,12 @@ class Store:
         self.messages = Messages(self.database)
         self.traces = Traces(self.database, self.settings)
         with contextlib.suppress(StoreError):  # the file may be busy or full; the next start tries again
+            recover(self.database)
             self.chats.purge(time.time() - DELETED_STAY)
+
+    def running_text(self, message: int) -> RunningText:
+        """Where the words of a running reply are kept between two times that the database gets them."""
+        return RunningText(self.path, message)
 
     def close(self) -> None:
         """Close every thread's connection."""

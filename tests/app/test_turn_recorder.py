@@ -48,12 +48,31 @@ def test_whole_turn(store, reply):
 
 @pytest.mark.parametrize("rounds", [0, 1, 7])
 def test_every_round_is_on_disk_when_it_is_over(store, reply, rounds):
-    """Killed now, the reply so far is there and known to be unfinished."""
+    """Killed now, the reply so far is there at the next start and known to be unfinished."""
     turn = fake_turn(1)
     play(TurnRecorder(store, reply), turn, rounds)
-    kept = store.messages.get(reply)
+    again = Store(store.path.parent)
+    kept = again.messages.get(reply)
+    again.close()
     assert kept.content == turn.prefill.text + "".join(r.text for r in turn.rounds[:rounds])
     assert not kept.finished
+
+
+def test_the_database_follows_now_and_then(store, reply, monkeypatch):
+    """An export, or a copy of a chat, finds what was said until a moment ago also while the reply runs."""
+    monkeypatch.setattr("app.turn_recorder.SAVE_SECONDS", 0.0)
+    turn = fake_turn(1)
+    play(TurnRecorder(store, reply), turn, 3)
+    assert store.messages.get(reply).content == turn.prefill.text + "".join(r.text for r in turn.rounds[:3])
+
+
+@pytest.mark.parametrize("rounds", [3, None])
+def test_no_file_stays_behind(store, reply, rounds):
+    """The file of the running reply goes with its end, good or bad."""
+    recorder = TurnRecorder(store, reply)
+    play(recorder, fake_turn(1), rounds)
+    recorder.close("The engine failed.", False)
+    assert not list(store.path.parent.glob("*-reply-*"))
 
 
 @pytest.mark.parametrize(("cancelled", "reason"), [(False, "error"), (True, "cancelled")])
