@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.chat.code_block import CodeBlock
@@ -18,7 +18,7 @@ from app.chat.text_block import TextBlock
 from app.theme import GAP, GAP_SMALL
 
 INDENT = 28  # pixels per list around a code block
-REFRESH_MS, SLOWEST_MS = 250, 2000  # between two pictures of the Markdown of an unfinished tail
+REFRESH_MS, SLOWEST_MS = 220, 2000  # between two pictures of the Markdown of an unfinished tail
 SHARE = 50  # a picture may cost this part of the time to the next
 REFRESH_UP_TO = 6000  # characters of the tail; a longer one shows its Markdown when it is finished
 
@@ -28,6 +28,7 @@ class MarkdownBody(QWidget):
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_StaticContents)  # what stands stays where it is while more is added
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(0)
@@ -35,6 +36,7 @@ class MarkdownBody(QWidget):
         self._splitter = Splitter()
         self._blocks: list[TextBlock | CodeBlock] = []
         self._tail: TextBlock | CodeBlock | None = None
+        self._refreshed = self._grown = 0.0  # when the Markdown was shown, and text came last
         self._timer = QTimer(self, interval=REFRESH_MS, singleShot=True)
         self._timer.timeout.connect(self._refresh)
         if text:
@@ -52,6 +54,7 @@ class MarkdownBody(QWidget):
             self._grow_tail(self._splitter.tail)
         else:
             self._grow_tail(text)
+        self._layout.activate()
 
     def finish(self) -> None:
         """The text is complete: the tail becomes blocks like the rest."""
@@ -76,22 +79,32 @@ class MarkdownBody(QWidget):
                 return
             self._replace_tail(TextBlock(self))
             new = self._splitter.tail.lstrip("\n")
+        # Where text comes seldom its Markdown is shown at once: adding words and laying out twice would cost double.
+        now = time.monotonic()
+        due = 1000 * (now - self._refreshed + (now - self._grown) / 2) >= self._timer.interval()
+        self._grown = now
+        if due and self._refresh():
+            self._timer.stop()
+            return
         self._tail.append_plain(new)  # type: ignore[union-attr]
         if not self._timer.isActive():
             self._timer.start()
 
-    def _refresh(self) -> None:
-        """Show the Markdown of an unfinished tail."""
+    def _refresh(self) -> bool:
+        """Show the Markdown of an unfinished tail, all of it, if that is due and possible."""
         began, tail = time.thread_time(), self._splitter.tail
         if not isinstance(self._tail, TextBlock) or len(tail) > REFRESH_UP_TO:
-            return
+            return False
         if self._tail.textCursor().hasSelection():  # someone is about to copy
-            return
+            return False
         found = blocks(tail, dict(self._env))
-        if len(found) == 1 and found[0].kind == "text":
-            self._tail.set_html(found[0].content)
+        if len(found) != 1 or found[0].kind != "text":
+            return False
+        self._tail.set_html(found[0].content)
         cost = 1000 * (time.thread_time() - began)
+        self._refreshed = time.monotonic()
         self._timer.setInterval(round(min(max(SHARE * cost, REFRESH_MS), SLOWEST_MS)))
+        return True
 
     def _show(self, found: list[Block], reuse: TextBlock | CodeBlock | None = None) -> None:
         """Add finished blocks; the first takes over the tail's widget where it is of its kind."""

@@ -114,6 +114,7 @@ class ConversationView(QWidget):
         view = self.view_of(message)
         if view is not None:
             view.append(text)
+            self.flow.grown(message)
         if not self.flow.following:
             self.overlay.show_pill()
         self.tokens.grown(message)

@@ -41,6 +41,7 @@ class Flow(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._canvas = QWidget()
         self._canvas.setObjectName("canvas")
+        self._canvas.setAttribute(Qt.WidgetAttribute.WA_StaticContents)
         self.setWidget(self._canvas)
         self.items: list[Item] = []
         self._index: dict[int, int] = {}
@@ -89,6 +90,12 @@ class Flow(QScrollArea):
             item = self.items[self._index[key]]
             self._discard(item)
             item.width = 0
+
+    def grown(self, key: int) -> None:
+        """The content of an item was changed: place it now, so that it is drawn once, where it belongs."""
+        if key in self._index:
+            self.items[self._index[key]].width = 0
+            self.place()
 
     def show_item(self, key: int, offset: int = 0) -> None:
         """Bring an item to the top of the view, `offset` pixels of it above."""

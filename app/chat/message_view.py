@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAccessible, QAccessibleEvent, QGuiApplication, QKeyEvent
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QGuiApplication, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from app.chat.body import MarkdownBody
@@ -49,6 +49,7 @@ class MessageView(QFrame):
         self.tokens: ProvenanceView | None = None
         self.setObjectName("message")
         self.setProperty("user", self.user)
+        self.setAttribute(Qt.WidgetAttribute.WA_StaticContents, not self.user)  # a reply grows at its end
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
@@ -77,6 +78,7 @@ class MessageView(QFrame):
         self._waiting += text
         if self.tokens is None:
             self._flush()
+            self._layout.activate()
 
     def finish(self, message: Message) -> None:
         """The reply is complete: show its numbers."""
@@ -178,6 +180,12 @@ class MessageView(QFrame):
     def hasHeightForWidth(self) -> bool:
         """Height depends on width."""
         return True
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The frame of the focus is drawn anew."""
+        super().resizeEvent(event)
+        if self.hasFocus():
+            self.update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Keys of this widget."""

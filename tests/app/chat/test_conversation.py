@@ -2,7 +2,7 @@ import itertools
 import time
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
@@ -373,3 +373,34 @@ def test_the_editor_fits_into_a_narrow_window(view: ConversationView) -> None:
     for button in (editor.cancel_button, editor.send_button):
         assert button.width() >= button.sizeHint().width()
     assert editor.hint.height() >= editor.hint.heightForWidth(editor.hint.width())
+
+
+class Painted(QObject):
+    """Counts how often widgets are painted."""
+
+    def __init__(self, widgets: list[QWidget]) -> None:
+        super().__init__()
+        self.counts = dict.fromkeys(widgets, 0)
+        for widget in widgets:
+            widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        """Only look."""
+        if event.type() == QEvent.Type.Paint:
+            self.counts[watched] += 1  # type: ignore[index]
+        return False
+
+
+def test_new_words_are_painted_once_and_nothing_else_is(view: ConversationView) -> None:
+    """While a reply streams every millisecond of painting is taken from the engine."""
+    view.set_messages([message(1, "user", "Why?"), message(2, text="", finish_reason="")])
+    view.begin(2)
+    view.append_text(2, "A paragraph that is over.\n\nThe last one,\nwhich ")
+    settle(300)
+    body = view.view_of(2).body
+    done, tail = body.blocks()
+    painted = Painted([view.view_of(1).body.viewport(), done.viewport(), tail.viewport()])
+    view.append_text(2, "grows by several lines of words, so that the reply becomes taller. " * 3)
+    settle(150)
+    assert list(painted.counts.values()) == [0, 0, 1]
+    assert tail.height() >= tail.document().size().height()
