@@ -31,6 +31,11 @@ class Throttle(QObject):
         """Another limit, from the next run on."""
         self._interval = interval_ms
 
+    def hold(self, most_ms: int) -> None:
+        """As if it had just run: the next run comes after the interval, or after this time if that is shorter."""
+        self._wanted = False
+        self._timer.start(min(most_ms, self._pace.interval(self._interval) if self._pace else self._interval))
+
     def flush(self) -> None:
         """Run now if a run is waiting."""
         if self._wanted:

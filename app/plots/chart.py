@@ -17,6 +17,7 @@ from app.theme import FONT_SIZE_DEFAULT, GAP_SMALL, theme
 LEAST_HEIGHT, LABEL_HEIGHT = 104, 150  # below the second the name of the x axis is left out
 RIGHT = 8  # between the last round and the edge: half a number of the axis fits
 EMPTY = "No rounds yet. Send a message, or open a recorded run."
+COMING = "The first rounds are on their way."
 Row = Sequence[Any]
 
 
@@ -104,10 +105,16 @@ class Chart(QWidget):
     def refresh(self) -> None:
         """Draw what the series holds now."""
         has = self.series.count > 0
+        self.empty.setText(EMPTY)
         self.empty.setVisible(not has)
-        self.plot.getPlotItem().setVisible(has)
         self.draw()
         self.plot.setAccessibleDescription(self.summary())
+
+    def clear(self) -> None:
+        """A reply begins. What is there is only covered: laying out a plot anew is dear."""
+        self.empty.setText(COMING)
+        self.empty.show()
+        self.plot.setAccessibleDescription(COMING)
 
     def summary(self) -> str:
         """One line for those who cannot see the chart."""
@@ -144,7 +151,7 @@ class Chart(QWidget):
         self.name.setFont(theme().font(0.9))
         self.entitle()
         self.value.restyle()
-        self.empty.setStyleSheet(f"color: {muted.name()}; background: transparent;")
+        self.empty.setStyleSheet(f"color: {muted.name()}; background: {theme().color('surface').name()};")
         self.setStyleSheet(f"Chart {{ background: {theme().color('surface').name()}; }}")
         self.setMinimumHeight(round(LEAST_HEIGHT * theme().font_size / FONT_SIZE_DEFAULT))
         self.recolor()

@@ -22,8 +22,10 @@ from app.plots.time_chart import TimeChart
 from app.selection import Selection
 from app.theme import GAP_SMALL
 from app.throttle import Throttle
+from engine.trace import Turn
 
 REFRESH_MS, SLOWEST_MS = 150, 6000  # between two redraws
+FIRST_MS = 3000  # at most, from the start of a reply to its first picture
 SHARE = 300  # a redraw may cost this part of the time between two: the engine needs the processor more
 STAGGER_MS = 25  # between two charts: painted in one go they would hold up everything else
 CHART_WIDTH = 190
@@ -61,7 +63,7 @@ class PlotPanel(QWidget):
         self._cost = 0.0  # of it so far, in milliseconds
         self._next = QTimer(self, interval=STAGGER_MS, singleShot=True)
         self._next.timeout.connect(self._draw_next)
-        selection.turn_changed.connect(self._changed)
+        selection.turn_changed.connect(self._turn_changed)
         selection.rounds_changed.connect(self._changed)
         self.set_shown(AT_FIRST)
         self._redraw()
@@ -141,6 +143,17 @@ class PlotPanel(QWidget):
         if self.charts[name].isVisibleTo(self):
             self.charts[name].refresh()
         self.shown_changed.emit()
+
+    def _turn_changed(self, turn: Turn | None) -> None:
+        """A stored turn is drawn at once; one that begins has nothing to draw, and the engine needs the processor."""
+        if turn is None or turn.rounds or turn.end is not None:
+            self._changed()
+            return
+        self._waiting = []
+        self.series.update(turn)
+        for name in self.shown:
+            self.charts[name].clear()
+        self._throttle.hold(FIRST_MS)
 
     def _changed(self, *_: object) -> None:
         if self.isVisible():

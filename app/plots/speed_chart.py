@@ -29,9 +29,13 @@ class SpeedChart(RoundChart):
             self.item.addItem(item)
         self.plain_speed = math.nan
         self.plain_reason = "not measured yet"
+        self._plain: tuple[float | None, str] | None = None
 
     def set_plain(self, ms: float | None, reason: str = "") -> None:
         """Milliseconds of a plain pass, or why there is no line."""
+        if (ms, reason) == self._plain:
+            return
+        self._plain = ms, reason
         self.plain_speed = 1000 / ms if ms else math.nan
         self.plain_reason = reason
         self.plain.setVisible(bool(ms))

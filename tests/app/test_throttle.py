@@ -33,3 +33,13 @@ def test_flush_and_cancel(qtbot):
     throttle.cancel()
     qtbot.wait(90)
     assert len(seen) == 2
+
+
+def test_hold_makes_the_first_run_wait(qtbot):
+    """Where nothing can have happened yet, the first run would only cost time."""
+    owner, seen = QObject(), []
+    throttle = Throttle(lambda: seen.append(1), 60_000, owner)
+    throttle.hold(60)
+    throttle()
+    assert seen == []
+    qtbot.waitUntil(lambda: seen == [1])

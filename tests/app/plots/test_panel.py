@@ -74,6 +74,29 @@ def test_rounds_appear_and_grow(panel, selection, qtbot):
     assert list(xs) == [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5]
 
 
+def test_a_reply_that_begins_covers_the_last_one_and_is_drawn_when_it_ends(panel, selection, qtbot, monkeypatch):
+    """Charts of another reply must not stay, and drawing them must not hold up the first rounds."""
+    selection.show_turn(fake_turn(1, rounds=6))
+    settle(panel, qtbot, 6)
+    turn = fake_turn(2, rounds=4)
+    growing = Turn(start=turn.start)
+    drawn = []
+    for name, chart in panel.charts.items():
+        monkeypatch.setattr(chart, "draw", lambda name=name: drawn.append(name))
+    panel._throttle.set_interval(60_000)
+    selection.show_turn(growing)
+    growing.rounds += turn.rounds
+    selection.refresh()
+    assert drawn == []
+    for chart in panel.charts.values():
+        assert not chart.empty.isHidden()
+        assert "on their way" in chart.empty.text()
+    panel.flush()
+    settle(panel, qtbot, 4)
+    assert drawn == NAMES
+    assert all(chart.empty.isHidden() for chart in panel.charts.values())
+
+
 def test_stack_ends_at_the_total(panel, selection, qtbot):
     """The top of the stack is the time of the round."""
     turn = fake_turn(1, rounds=6)
