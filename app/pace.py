@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject
 
 SHARE, SHARE_SPARE = 0.025, 0.4  # of a processor that the main thread may use while the engine computes
 LOOK_SECONDS = 0.25
+IDLE = 0.3  # of the share: below it nothing is being drawn
 FIRST, MOST = 5.0, 15.0  # factors
 
 
@@ -56,6 +57,8 @@ class Pace(QObject):
         used = time.thread_time()
         share = (used - self._used) / (now - self._seen)
         self._seen, self._used = now, used
+        if share < IDLE * self._aim:  # a long prompt is read, say: that tells nothing about what drawing costs
+            return
         self.slowdown = max(1.0, min(MOST, self.slowdown * max(0.7, min(1.4, share / self._aim))))
 
     def interval(self, milliseconds: int) -> int:

@@ -26,9 +26,16 @@ FLOAT_STEPS: dict[str, float] = {
     "temperature": 0.05,
     "top_p": 0.01,
     "min_p": 0.01,
+    "draft_min_probability": 0.01,
     "repetition_penalty": 0.05,
 }
-SLIDER_TOP: dict[str, float] = {"temperature": 2.0, "repetition_penalty": 2.0, "max_new_tokens": 16384, "top_k": 1000}
+SLIDER_TOP: dict[str, float] = {
+    "temperature": 2.0,
+    "repetition_penalty": 2.0,
+    "draft_min_probability": 0.5,
+    "max_new_tokens": 16384,
+    "top_k": 1000,
+}
 LOGARITHMIC = frozenset({"max_new_tokens", "top_k", "prefill_chunk"})
 LOG_STEPS = 200
 
@@ -173,7 +180,9 @@ class SettingField(QWidget):
         self.used_note.setText("" if self._used is None else f"used {_short(self._used)}")
         self.used_note.setToolTip("The shown round used this value.")
         differs = self._used is not None and self._used != self._settings.value(self.key)
-        self.used_note.setStyleSheet(f"color: {theme().color('warning' if differs else 'muted').name()};")
+        sheet = f"color: {theme().color('warning' if differs else 'muted').name()};"
+        if self.used_note.styleSheet() != sheet:
+            self.used_note.setStyleSheet(sheet)
 
     def _restyle(self) -> None:
         self.title.setFont(theme().font(bold=True))

@@ -105,7 +105,7 @@ class StatusLine(QWidget):
         self.strategy.setText(f"plain: {start.reason}" if start.reason else words)
         self.strategy.setToolTip(start.reason or f"This turn ran with {words}.")
         color = theme().color("warning" if start.reason else "text").name()
-        self.strategy.setStyleSheet(f"color: {color};")
+        _colour(self.strategy, f"color: {color};")
         self.speed.setText("– tokens/s" if math.isnan(speed) else f"{speed:.1f} tokens/s")
         self.tau.setText(f"τ {self._emitted / self._rounds:.2f}" if self._rounds else "τ –")
         self._show_gain(speed)
@@ -137,6 +137,12 @@ class StatusLine(QWidget):
                 f"Measured: {speed:.1f} tokens/s, against {1000 / self._plain_ms:.1f} of plain decoding "
                 f"({self._plain_ms:.1f} ms a token, measured when the model was loaded).{slower}"
             )
-            self.gain.setStyleSheet(f"color: {theme().color('warning' if slower else 'success').name()};")
+            _colour(self.gain, f"color: {theme().color('warning' if slower else 'success').name()};")
             return
-        self.gain.setStyleSheet("")
+        _colour(self.gain, "")
+
+
+def _colour(label: QLabel, sheet: str) -> None:
+    """Set a style sheet if it is another one: styling is dear, and numbers come several times a second."""
+    if label.styleSheet() != sheet:
+        label.setStyleSheet(sheet)

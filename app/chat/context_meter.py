@@ -102,7 +102,9 @@ class ContextMeter(QWidget):
         self._bar.share, self._bar.role = share, role
         self._bar.update()
         color = theme().color("muted" if role == "accent" else role).name()
-        self._label.setStyleSheet(f"color: {color};")
+        sheet = f"color: {color};"
+        if self._label.styleSheet() != sheet:  # styling is dear, and the count changes while a reply streams
+            self._label.setStyleSheet(sheet)
         words = f"{self.used} of {self.limit} tokens of the context are used" if known else "not known yet"
         self.setAccessibleName(f"Context: {words}")
         kept = f" {self.limit - self.room} are kept free for the reply." if known else ""

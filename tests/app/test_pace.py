@@ -45,8 +45,18 @@ def test_cheap_drawing_comes_back_to_the_usual_rate(clock: SimpleNamespace) -> N
     pace.set_threads(2)
     pace.set_busy(True)
     spend(pace, clock, 0.5, 20)
-    spend(pace, clock, 0.001, 20)
+    spend(pace, clock, 0.01, 20)
     assert pace.interval(100) == 100
+
+
+def test_a_time_without_drawing_says_nothing_about_its_cost(clock: SimpleNamespace) -> None:
+    """After a long prompt the first words must not be drawn as if the engine needed nothing."""
+    pace = Pace()
+    pace.set_threads(2)
+    pace.set_busy(True)
+    spend(pace, clock, 0.5, 20)
+    spend(pace, clock, 0.001, 20)
+    assert pace.interval(100) == round(100 * MOST)
 
 
 def test_nothing_waits_longer_while_the_engine_rests(clock: SimpleNamespace) -> None:
