@@ -1,10 +1,16 @@
-"""Measures what the window costs: the same replies headless and in the real window on a screen, alternating.
+"""Measures what the window costs: the same replies with and without it, alternating.
 
-    python -m tests.app.window_speed [--pairs 3] [--new-tokens 150] [--settings topk,depth,length,lookup] [--profile]
+    python -m tests.app.window_speed [--seconds 75] [--new-tokens 150] [--settings topk,depth,length,lookup]
+        [--hide show_tree,show_plots] [--watchdog] [--events] [--pool FILE]
 
-Each run is a process of its own, with the default model. Tokens per second are those of the engine's own clock, from
-the first round to the end of the turn, so that everything between two rounds counts. Prints one JSON object: per prompt
-the median rate of both and their ratio, and how much of a processor the window's thread took.
+Two processes stay open, each with the default model: the real window on a screen, and a headless one. Per prompt the
+window's process answers three times: its engine alone, typed into a new chat, its engine alone. The typed reply is
+compared with the mean of the two beside it, so a machine that gets slower or faster cancels out; the two against each
+other are the machine's noise. The headless process answers too, to show that "alone" is no slower than headless: two
+processes with the same model differ by up to 10 % all their lives, so they say nothing about 5 %.
+
+Prints one JSON object: medians of the paired ratios with quartiles and a 90 % interval of the median (bootstrap),
+milliseconds per round, and what the main thread took. `--pool` adds the replies to a file and reports on all in it.
 """
 
 from __future__ import annotations
@@ -12,182 +18,145 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import onnxruntime  # noqa: F401  (before Qt, as main.py does)
+from tests.app.speed_child import PROMPTS, add_options
 
-from app.cli.bench_prompts import BUILT_IN
-from engine import EngineConfig, SamplingConfig, Turn
+ORDER = ("headless", "before", "typed", "after")
+SETTLE = 0.25  # seconds: what a reply leaves to be done must not fall into the next one
+RESAMPLES = 2000
 
-PROMPTS = [BUILT_IN[i].text for i in (0, 2, 4, 6, 8)]
-PARTS = ("draft", "verify", "commit", "host")
-PATIENCE = 300.0
-
-
-def rate(turn: Turn) -> float:
-    """Tokens per second from the first round to the end."""
-    assert turn.end is not None
-    return 1000 * sum(len(r.emitted) for r in turn.rounds) / (turn.end.total_ms - turn.rounds[0].timings.start)
+Found = dict[str, list[dict[str, Any]]]
 
 
-def parts(turn: Turn) -> dict[str, float]:
-    """Milliseconds per round: what it was spent on, and between two rounds."""
-    count = len(turn.rounds)
-    sums = {part: sum(getattr(r.timings, part) for r in turn.rounds) / count for part in PARTS}
-    whole = (turn.end.total_ms - turn.rounds[0].timings.start) / count  # type: ignore[union-attr]
-    return {**sums, "between": whole - sum(sums.values())}
+class Side:
+    """A process that answers prompts."""
+
+    def __init__(self, kind: str, data: Path, options: Sequence[str]) -> None:
+        data.mkdir()
+        command = [sys.executable, "-m", "tests.app.speed_child", kind, "--data", str(data), *options]
+        env = {**os.environ, "EYRIE_DATA": str(data)}
+        self._process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._line()
+
+    def ask(self, kind: str, prompt: int) -> dict[str, Any]:
+        """One reply."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{kind} {prompt}\n")
+        self._process.stdin.flush()
+        found = self._line()
+        time.sleep(SETTLE)
+        return found
+
+    def close(self) -> None:
+        """End it."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(30)
+
+    def _line(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit("A side ended without an answer; what it said stands above.")
+        return dict(json.loads(line))
 
 
-def with_settings(config: EngineConfig, args: argparse.Namespace) -> EngineConfig:
-    """The model's own settings, or those asked for."""
-    changes: dict[str, Any] = {"max_new_tokens": args.new_tokens}
-    if args.settings:
-        keys = ("eagle_topk", "eagle_depth", "draft_predict_length", "eagle_lookup")
-        changes |= dict(zip(keys, map(int, args.settings.split(",")), strict=True))
-    return config.with_(**changes)
+def spread(ratios: Sequence[float]) -> dict[str, Any]:
+    """Median, quartiles, and a 90 % interval of the median."""
+    chance = random.Random(1)
+    medians = sorted(statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(RESAMPLES))
+    quartiles = statistics.quantiles(ratios, n=4)
+    return {
+        "median": round(statistics.median(ratios), 3),
+        "interval": [round(medians[RESAMPLES // 20], 3), round(medians[-RESAMPLES // 20], 3)],
+        "quartiles": [round(quartiles[0], 3), round(quartiles[2], 3)],
+        "pairs": len(ratios),
+    }
 
 
-def headless(args: argparse.Namespace) -> dict[str, Any]:
-    """All prompts, without a window."""
-    from engine import ChatSession, Model, ensure_model
+def measure(window: Side, headless: Side, seconds: float) -> Found:
+    """Replies by kind, one of each per prompt, until the time is over; the first of each only warms up."""
+    found: Found = defaultdict(list)
 
-    model = Model.load(ensure_model())
-    rates, texts, spent = [], [], []
-    for number, prompt in enumerate([PROMPTS[0], *PROMPTS]):  # the first one warms up
-        session = ChatSession(model, with_settings(model.defaults, args))
-        turn = Turn()
-        for event in session.generate([{"role": "user", "content": prompt}], SamplingConfig()):
-            turn.add(event)
-        if number:
-            rates.append(rate(turn))
-            texts.append(turn.text)
-            spent.append(parts(turn))
-    model.close()
-    return {"rates": rates, "texts": texts, "parts": spent}
+    def ask(name: str, prompt: int) -> dict[str, Any]:
+        side = headless if name == "headless" else window
+        return side.ask("typed" if name == "typed" else "alone", prompt)
 
-
-def in_window(args: argparse.Namespace) -> dict[str, Any]:
-    """All prompts, each in a new chat of the real window."""
-    import app.window
-    from app.main_window import MainWindow
-    from tests.app.real_window import Driver
-
-    class Measure(Driver):
-        """Types every prompt and waits."""
-
-        def scenario(self) -> Iterator[Any]:
-            w = self.window
-            rates, texts, spent, shares, profiler = [], [], [], [], None
-            yield lambda: w.models.state != "starting"
-            yield lambda: w.models.state == "ready" and w.panels.pane.chat > 0 and self.idle()
-            for name in filter(None, args.hide.split(",")):
-                w.panels.set_shown(name, False)
-            for number, prompt in enumerate([PROMPTS[0], *PROMPTS]):
-                w.actions_["new_chat"].trigger()
-                w.settings.set_sampling(SamplingConfig())
-                w.settings.set_config(with_settings(w.settings.config, args))
-                self.type(prompt)
-                yield lambda: w.selection.count >= 1
-                self._timer.setInterval(200)
-                if args.profile and number == 1:
-                    import cProfile
-
-                    profiler = cProfile.Profile(time.thread_time)
-                    profiler.enable()
-                began, used, rounds = time.perf_counter(), time.thread_time(), w.selection.count
-                yield self.idle
-                self._timer.setInterval(20)
-                share = (time.thread_time() - used) / (time.perf_counter() - began)
-                if profiler is not None:
-                    profiler.disable()
-                    profiler.dump_stats(args.profile)
-                    profiler = None
-                yield lambda: w.selection.turn is not None and w.selection.turn.end is not None
-                if number:
-                    rates.append(rate(w.selection.turn))
-                    texts.append(w.selection.turn.text)
-                    spent.append(parts(w.selection.turn))
-                    shares.append(share)
-                assert w.selection.count > rounds
-            self.result |= {"rates": rates, "texts": texts, "parts": spent, "shares": shares}
-
-    drivers: list[Measure] = []
-
-    class Driven(MainWindow):
-        def start(self) -> None:
-            super().start()
-            drivers.append(Measure(self, Path(args.data), True))
-
-    app.window.MainWindow = Driven  # type: ignore[misc]
-    app.window.run([])
-    return drivers[0].result
+    for name in ORDER:
+        ask(name, 0)
+    until, number = time.monotonic() + seconds, 0
+    while number < 2 or time.monotonic() < until:
+        for name in ORDER:
+            found[name].append(ask(name, number % len(PROMPTS)))
+        if len({found[name][-1]["text"] for name in ORDER}) > 1:
+            raise SystemExit("The texts differ, so the rates say nothing.")
+        number += 1
+    return found
 
 
-def child(kind: str, args: argparse.Namespace) -> dict[str, Any]:
-    """One run in a process of its own."""
-    with tempfile.TemporaryDirectory() as data:
-        command = [sys.executable, "-m", "tests.app.window_speed", "--child", kind, "--data", data]
-        command += ["--new-tokens", str(args.new_tokens)]
-        command += ["--settings", args.settings] if args.settings else []
-        command += ["--hide", args.hide] if args.hide else []
-        command += ["--profile", args.profile] if args.profile else []
-        env = {**os.environ, "EYRIE_DATA": data}
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    if done.returncode:
-        raise SystemExit(f"the {kind} run failed:\n{done.stdout}\n{done.stderr}")
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+def pooled(found: Found, path: Path) -> Found:
+    """These replies and those of earlier runs."""
+    runs = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    slim = {name: [{k: v for k, v in r.items() if k != "text"} for r in replies] for name, replies in found.items()}
+    with path.open("a") as file:
+        file.write(json.dumps(slim) + "\n")
+    return {name: [reply for run in [*runs, slim] for reply in run[name]] for name in ORDER}
+
+
+def report(found: Found) -> dict[str, Any]:
+    """The figures."""
+    rates = {name: [reply["rate"] for reply in found[name]] for name in ORDER}
+    alone = [2 / (1 / a + 1 / b) for a, b in zip(rates["before"], rates["after"], strict=True)]
+    result: dict[str, Any] = {
+        "typed_to_alone": spread([w / h for w, h in zip(rates["typed"], alone, strict=True)]),
+        "alone_to_alone": spread([b / a for a, b in zip(rates["before"], rates["after"], strict=True)]),
+        "alone_to_headless": spread([a / h for a, h in zip(alone, rates["headless"], strict=True)]),
+        "tokens_per_second": {name: round(statistics.median(values), 1) for name, values in rates.items()},
+        "ms_per_round": {
+            name: {
+                part: round(statistics.median(reply["parts"][part] for reply in found[name]), 2)
+                for part in found[name][0]["parts"]
+            }
+            for name in ORDER
+        },
+        "main_thread_share": round(statistics.median(reply["share"] for reply in found["typed"]), 3),
+    }
+    if "block_ms" in found["typed"][0]:
+        for key in ("block_ms", "block_cpu_ms"):
+            values = [reply[key] for reply in found["typed"]]
+            result[key] = {"median": round(statistics.median(values)), "most": round(max(values))}
+        result["blocks"] = max(found["typed"], key=lambda reply: reply["block_ms"])["blocks"]
+    return result
 
 
 def main() -> None:
     """Alternate, compare, print."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--pairs", type=int, default=3)
-    parser.add_argument("--new-tokens", type=int, default=150)
-    parser.add_argument("--settings", default="")
-    parser.add_argument("--hide", default="", help="parts of the window, such as show_tree,show_plots")
-    parser.add_argument("--profile", default="", metavar="FILE")
-    parser.add_argument("--child", choices=("headless", "window"))
-    parser.add_argument("--data", default="")
+    parser.add_argument("--seconds", type=float, default=75, help="to measure, after the start of both")
+    parser.add_argument("--pool", type=Path, help="a file with the replies of earlier runs; these are added")
+    add_options(parser)
     args = parser.parse_args()
-    if args.child:
-        print(json.dumps((headless if args.child == "headless" else in_window)(args)))
-        return
-    runs: dict[str, list[list[float]]] = {"headless": [], "window": []}
-    shares: list[float] = []
-    texts: list[list[str]] = []
-    spent: dict[str, list[dict[str, float]]] = {"headless": [], "window": []}
-    for number in range(args.pairs):
-        for kind in ("headless", "window") if number % 2 == 0 else ("window", "headless"):
-            found = child(kind, args)
-            runs[kind].append(found["rates"])
-            texts.append(found["texts"])
-            spent[kind] += found["parts"]
-            shares += found.get("shares", [])
-    if len({json.dumps(found) for found in texts}) > 1:
-        raise SystemExit("The texts differ, so the rates say nothing.")
-    medians = {kind: [statistics.median(column) for column in zip(*rows, strict=True)] for kind, rows in runs.items()}
-    ratios = [w / h for w, h in zip(medians["window"], medians["headless"], strict=True)]
-    print(
-        json.dumps(
-            {
-                "tokens_per_second": {kind: [round(v, 1) for v in values] for kind, values in medians.items()},
-                "ratios": [round(r, 3) for r in ratios],
-                "median_ratio": round(statistics.median(ratios), 3),
-                "ms_per_round": {
-                    kind: {part: round(statistics.mean(each[part] for each in found), 2) for part in found[0]}
-                    for kind, found in spent.items()
-                },
-                "window_thread_share": round(statistics.median(shares), 3),
-            }
-        )
-    )
+    options = ["--new-tokens", str(args.new_tokens)]
+    options += ["--settings", args.settings] if args.settings else []
+    options += ["--hide", args.hide] if args.hide else []
+    options += ["--watchdog"] if args.watchdog else []
+    options += ["--events"] if args.events else []
+    with tempfile.TemporaryDirectory() as data:
+        headless, window = (Side(kind, Path(data, kind), options) for kind in ("headless", "window"))
+        found = measure(window, headless, args.seconds)
+        for side in (headless, window):
+            side.close()
+    print(json.dumps(report(pooled(found, args.pool) if args.pool else found), indent=1))
 
 
 if __name__ == "__main__":
