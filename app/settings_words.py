@@ -17,8 +17,10 @@ NAMES: dict[str, str] = {
     "prefill_chunk": "Prompt chunk",
     "plain_rows": "Plain rows",
     "eagle_lookup": "Copy after",
+    "draft_min_probability": "Draft from",
     "ngram_match_maxlen": "Lookup length",
     "exact": "Exact text",
+    "eagle_merge": "Copy and draft",
     "draft_match_strictness": "Strictness",
     "draft_selection_rule": "Selection",
     "ngram_update": "Learn while writing",
@@ -33,13 +35,15 @@ MORE_KEYS = (
     "prefill_chunk",
     "plain_rows",
     "eagle_lookup",
+    "draft_min_probability",
     "ngram_match_maxlen",
 )
 
-CHOICE_KEYS = ("exact", "draft_match_strictness", "draft_selection_rule", "ngram_update")
+CHOICE_KEYS = ("exact", "eagle_merge", "draft_match_strictness", "draft_selection_rule", "ngram_update")
 LOOKAHEAD_KEYS = ("ngram_match_maxlen", "draft_match_strictness", "draft_selection_rule", "ngram_update")
 SWITCHES: dict[str, str] = {  # settings that are on or off, and what they do
     "exact": "On: the text is that of plain decoding to the last bit. Off: near ties may fall the other way.",
+    "eagle_merge": "On: copied text joins the head's tree. Off: it replaces the tree, and no draft pass runs.",
     "ngram_update": "Lookahead: learn from the reply while it is written, not only from what came before it.",
 }
 
@@ -51,9 +55,9 @@ def acts(key: str) -> str:
 
 def resting(config: EngineConfig) -> frozenset[str]:
     """Settings that do nothing under the chosen strategy."""
-    copies = ("eagle_lookup",)
+    copies = ("eagle_lookup", "eagle_merge")
     tree = {
-        "plain": (*TREE_KEYS, *copies),
+        "plain": (*TREE_KEYS, *copies, "draft_min_probability"),
         "mtp": (*TREE_KEYS[:2], *copies),
         "lookahead": ("eagle_depth", *copies),
     }
@@ -75,11 +79,12 @@ def annotation(config: EngineConfig) -> str:
         return f"chain of {n} nodes    draft passes = {n} a round    Branches and depth rest."
     if config.speculative_type == "lookahead":
         return f"verified ≤ {n} nodes, ≤ {k} per parent, from earlier text    draft passes = 0    Depth rests."
-    pool = tree_pool(k, d)
+    pool, most = tree_pool(k, d), "≤ " if config.draft_min_probability else ""
+    copied = ", none where text is copied" if config.eagle_lookup and not config.eagle_merge else ""
     return (
         f"pool = k + (d−1)k² = {k} + {d - 1}·{k * k} = {pool} candidates    "
-        f"verified = min({n}, {pool}) = {verified_nodes(config)} nodes    "
-        f"draft passes = {d} a round" + (", none where text is copied" if config.eagle_lookup else "")
+        f"verified = min({n}, {pool}) = {most}{verified_nodes(config)} nodes    "
+        f"draft passes = {most}{d} a round{copied}"
     )
 
 

@@ -61,6 +61,7 @@ RANGES: dict[str, Range] = {
     "eagle_depth": Range(1, 16, "Levels of the draft tree; each costs one pass of the draft head."),
     "eagle_lookup": Range(0, 16, "Where the last N tokens stood before, copy what followed: no draft pass; 0 never."),
     "draft_predict_length": Range(1, 64, "Nodes of the tree that the target model verifies in one pass."),
+    "draft_min_probability": Range(0, 1, "Draft only tokens whose path is at least this likely, the best one always."),
     "ngram_match_maxlen": Range(1, 8, "Lookahead: most tokens at the end of the text that are looked up."),
     "max_new_tokens": Range(1, 1_000_000, "Longest reply, in tokens."),
     "prefill_chunk": Range(16, 4096, "Prompt tokens per target pass while reading the prompt."),
@@ -123,6 +124,9 @@ class EngineConfig(_Checked):
     `ngram_update`: lookahead learns from the reply while it is written, not only from what came before it.
     `eagle_lookup`, which MNN does not have: under eagle, where at least that many tokens at the end of the text stood
     before, what followed them is drafted as a chain, as long as the match, with no draft pass; 0 never.
+    `eagle_merge`: a chain that does not fill `draft_predict_length` joins the head's tree instead of replacing it.
+    `draft_min_probability`: nodes whose path the draft believes less are not verified, and a head is not asked for
+    a level that hardly can hold others; so the draft is large where it is sure, and small where it is not. 0: never.
     """
 
     speculative_type: str = "eagle"
@@ -139,16 +143,23 @@ class EngineConfig(_Checked):
     lookup_file: str = LOOKUP_FILE
     ngram_update: bool = False
     eagle_lookup: int = 0
+    eagle_merge: bool = False
+    draft_min_probability: float = 0.0
 
     def __post_init__(self) -> None:
         _Checked.__post_init__(self)
-        for key in ("exact", "ngram_update"):
+        for key in ("exact", "ngram_update", "eagle_merge"):
             if not isinstance(getattr(self, key), bool):
                 raise ConfigError(f"{key} is {getattr(self, key)!r}: give true or false.")
         if not isinstance(self.speculative_type, str):
             raise ConfigError(f"speculative_type is {self.speculative_type!r}: give a name.")
         if not isinstance(self.lookup_file, str):
             raise ConfigError(f"lookup_file is {self.lookup_file!r}: give the path of a text file.")
+
+    @property
+    def least_logprob(self) -> float:
+        """`draft_min_probability` as a log-probability."""
+        return math.log(self.draft_min_probability) if self.draft_min_probability else -math.inf
 
 
 @dataclass(frozen=True, slots=True)

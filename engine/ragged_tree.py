@@ -5,6 +5,7 @@ Knows scores and ids; nothing of where they come from.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,8 +25,8 @@ class RaggedTree:
         self._pool.parent[0] = self._pool.token[0] = -1
         self._size = 1
 
-    def add(self, parent: int, children: Sequence[tuple[int, float]]) -> None:
-        """Expand node `parent` by (token, log-probability given the parent), likeliest first."""
+    def add(self, parent: int, children: Sequence[tuple[int, float]]) -> int:
+        """Expand node `parent` by (token, log-probability given the parent), likeliest first; the first one's id."""
         start, end = self._size, self._size + len(children)
         while end > len(self._pool.parent):
             columns: list[Any] = [np.concatenate((column, np.zeros_like(column))) for column in self._pool]
@@ -39,6 +40,7 @@ class RaggedTree:
         pool.logprob[new] = [logprob for _, logprob in children]
         pool.cum_logprob[new] = pool.logprob[new] + pool.cum_logprob[parent]
         self._size = end
+        return start
 
     def likeliest(self, count: int, depth: int) -> list[int]:
         """Those of the `count` likeliest nodes of the tree that lie at `depth`, likeliest first."""
@@ -60,6 +62,33 @@ class RaggedTree:
         columns: list[Any] = [column[: self._size] for column in self._pool]
         return Candidates(*columns)
 
-    def finalize(self, sample_token: int, max_draft_tokens: int) -> PrunedTree:
+    def finalize(self, sample_token: int, max_draft_tokens: int, least: float = -math.inf) -> PrunedTree:
         """The `max_draft_tokens` likeliest nodes under the root `sample_token`; see `TokenTree.finalize`."""
-        return prune(self.candidates, sample_token, max_draft_tokens)
+        return prune(self.candidates, sample_token, max_draft_tokens, least)
+
+
+def graft(pool: Candidates, chain: Sequence[tuple[int, float]]) -> RaggedTree:
+    """The tree of `pool` with `chain`, (token, log-probability given the parent), under its root.
+
+    Where a token of the chain is there already, the higher of the two log-probabilities counts.
+    """
+    children: list[list[int]] = [[] for _ in pool.parent]
+    for i, parent in enumerate(pool.parent.tolist()[1:], start=1):
+        children[parent].append(i)
+    tokens, logprobs = pool.token.tolist(), pool.logprob.tolist()
+    tree, level = RaggedTree(), [(0, 0, True)]  # node, node of the pool or -1, whether the chain leads there
+    links = iter(chain)
+    while level:
+        below, link = [], next(links, None)
+        for node, source, follows in level:
+            found = {tokens[i]: (logprobs[i], i) for i in children[source]} if source >= 0 else {}
+            copied = link[0] if link is not None and follows else None
+            if link is not None and follows:
+                known, i = found.get(link[0], (-math.inf, -1))
+                found[link[0]] = (max(known, link[1]), i)
+            ranked = sorted(found.items(), key=lambda item: -item[1][0])
+            if ranked:
+                first = tree.add(node, [(token, logprob) for token, (logprob, _) in ranked])
+                below += [(first + k, i, token == copied) for k, (token, (_, i)) in enumerate(ranked)]
+        level = below
+    return tree

@@ -183,13 +183,19 @@ class TokenTree:
         """
         return self._mask.copy()
 
-    def finalize(self, sample_token: int, max_draft_tokens: int) -> PrunedTree:
+    @property
+    def best(self) -> float:
+        """Log-probability of the likeliest path to an active node."""
+        return float(self._pool.cum_logprob[self._frontier[0]])
+
+    def finalize(self, sample_token: int, max_draft_tokens: int, least: float = -math.inf) -> PrunedTree:
         """Keep the `max_draft_tokens` likeliest candidates (all, if there are fewer) under the root `sample_token`.
 
-        Order: (-cumulative log-probability, depth, creation), so a kept node's ancestors are always kept. The tree may
-        still be grown, or finalized with another number.
+        Of those only paths with a log-probability of `least` or more, but the likeliest candidate always. Order:
+        (-cumulative log-probability, depth, creation), so a kept node's ancestors are always kept. The tree may still
+        be grown, or finalized with another number.
         """
-        return prune(self.candidates, sample_token, max_draft_tokens)
+        return prune(self.candidates, sample_token, max_draft_tokens, least)
 
     def to_string(self, decode: Callable[[int], str]) -> str:
         """The tree as indented text, one candidate a line, likeliest child first, in the spirit of MNN's `toString`.
@@ -211,12 +217,13 @@ class TokenTree:
         return "\n".join(lines)
 
 
-def prune(pool: Candidates, sample_token: int, max_draft_tokens: int) -> PrunedTree:
+def prune(pool: Candidates, sample_token: int, max_draft_tokens: int, least: float = -math.inf) -> PrunedTree:
     """`TokenTree.finalize` of a pool in level order, in which it marks the nodes that are kept."""
     size = len(pool.parent)
     if max_draft_tokens < 1 or size < 2:
         raise ValueError(f"Cannot keep {max_draft_tokens} of {max(0, size - 1)} candidates: at least 1.")
     best = (-pool.cum_logprob[1:]).argsort(kind="stable")[:max_draft_tokens]
+    best = best[: max(1, int((pool.cum_logprob[best + 1] >= least).sum()))]
     best.sort()  # creation order is depth order as well, so a stable sort by score was all the tie-breaking
     nodes = np.zeros(len(best) + 1, dtype=np.int64)
     nodes[1:] = best + 1

@@ -18,7 +18,7 @@ TRACE_VERSION = 1
 
 Source = Literal["first", "plain", "draft", "bonus", "correction"]
 FinishReason = Literal["stop_token", "stop_string", "length", "context", "cancelled", "error"]
-DraftedBy = Literal["unknown", "nothing", "head", "copy", "ngram"]
+DraftedBy = Literal["unknown", "nothing", "head", "copy", "merged", "ngram"]
 PhaseName = Literal["root", "level", "prune", "verify", "accept", "commit"]
 
 

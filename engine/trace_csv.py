@@ -29,7 +29,7 @@ COLUMNS = {
     "kv_before": "cache rows committed before the round",
     "kv_appended": "rows of the target pass",
     "kv_kept": "of these, rows that stay",
-    "drafted_by": "head, copy (of earlier text), ngram (counts of earlier text), nothing; unknown in older traces",
+    "drafted_by": "head, copy (of earlier text), merged (both), ngram (counts of it), nothing; unknown in old traces",
     "text": "what became displayable, as a JSON string: white space visible, never a formula to a spreadsheet",
 }
 

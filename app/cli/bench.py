@@ -34,10 +34,11 @@ exactness costs. Every prompt is answered under every setting before the next on
 a machine that slows down does so for all alike. Close other programs first: the settings share the processor with them.
 """
 CHAIN = Draft("eagle", 1, 3, 3)
+MERGE, LEAST = "merge", "draft_min_probability"
 _SHAPES = {  # strategy: the settings its numbers are, in words and by key
     "eagle": (
-        "topk,depth,draft-length[,lookup], such as 4,5,10 or 2,2,3,2",
-        ("eagle_topk", "eagle_depth", "draft_predict_length", "eagle_lookup"),
+        "topk,depth,draft-length[,lookup[,min-probability]] [merge], such as 4,5,10 or 2,4,8,2,0.1",
+        ("eagle_topk", "eagle_depth", "draft_predict_length", "eagle_lookup", "draft_min_probability"),
     ),
     "mtp": ("draft-length, such as mtp 3", ("draft_predict_length",)),
     "lookahead": ("topk,draft-length, such as lookahead 4,8", ("eagle_topk", "draft_predict_length")),
@@ -57,7 +58,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
                         help="longest reply, in tokens (default: 200)")  # fmt: skip
     parser.add_argument(
         "--settings", type=drafts, metavar="LIST",
-        help="separated by semicolons: topk,depth,draft-length[,lookup] for eagle; mtp draft-length; "
+        help="separated by semicolons: topk,depth,draft-length[,lookup[,min-probability]] [merge] for eagle; "
+        "mtp draft-length; "
         'lookahead [topk,]draft-length; each may end in "inexact" (default: the model\'s own and the chain 1,3,3)',
     )  # fmt: skip
     parser.add_argument("--repeat", type=_positive, default=1, metavar="N", help="measure everything N times")
@@ -85,6 +87,8 @@ def drafts(text: str) -> list[Draft]:
 def _draft(part: str) -> Draft:
     exact = not part.endswith(INEXACT)
     shape = part if exact else part.removesuffix(INEXACT).rstrip().removesuffix(",")
+    merged = shape.endswith(MERGE)
+    shape = shape.removesuffix(MERGE).rstrip()
     word, numbers = re.fullmatch(r"([a-z]*)(.*)", shape, re.DOTALL).groups()  # type: ignore[union-attr]
     strategy = word or "eagle"
     if strategy not in _SHAPES:
@@ -93,13 +97,14 @@ def _draft(part: str) -> Draft:
     given = [n.strip() for n in numbers.split(",")]
     if strategy == "lookahead" and len(given) == 1:
         given = ["1", *given]
-    if strategy == "eagle" and len(given) == 3:
-        given = [*given, "0"]
-    if len(given) != len(keys):
+    if strategy == "eagle" and 3 <= len(given) < 5:
+        given = [*given, "0", "0"][:5]
+    if len(given) != len(keys) or (merged and strategy != "eagle"):
         raise argparse.ArgumentTypeError(f"{part!r} is not {words}")
-    found = {key: int(options.number(key, int)(n)) for key, n in zip(keys, given, strict=True)}
+    least = float(options.number(LEAST, float)(given.pop())) if LEAST in keys else 0.0
+    found = {key: int(options.number(key, int)(n)) for key, n in zip(keys, given, strict=False)}
     topk, depth, copied = found.get("eagle_topk", 1), found.get("eagle_depth", 1), found.get("eagle_lookup", 0)
-    return Draft(strategy, topk, depth, found["draft_predict_length"], copied, exact)
+    return Draft(strategy, topk, depth, found["draft_predict_length"], copied, exact, least, merged)
 
 
 def run(args: argparse.Namespace, engine: EngineApi) -> int:
@@ -131,7 +136,7 @@ def choose(prompts: list[Prompt], limit: int | None) -> list[Prompt]:
 def settings_for(asked: list[Draft] | None, model: LoadedModel, config: EngineConfig) -> list[Setting]:
     """Plain decoding, and speculation as asked; the model's own tree and a chain if nothing was."""
     shape = config.eagle_topk, config.eagle_depth, config.draft_predict_length
-    own = Draft("eagle", *shape, copied=config.eagle_lookup, exact=config.exact)
+    own = Draft("eagle", *shape, config.eagle_lookup, config.exact, config.draft_min_probability, config.eagle_merge)
     wanted = asked if asked is not None else [CHAIN, own] if model.has_draft else []
     if not model.has_draft and any(strategy == "eagle" for strategy, *_ in wanted):
         raise ConfigError(f"{model.name} has no draft head, so there are no eagle settings to measure.")

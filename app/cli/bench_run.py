@@ -26,6 +26,8 @@ class Draft(NamedTuple):
     length: int
     copied: int = 0  # eagle_lookup
     exact: bool = True
+    least: float = 0.0  # draft_min_probability
+    merged: bool = False  # eagle_merge
 
 
 PLAIN_ONE, PLAIN_TWO = "plain, 1 row", "plain, 2 rows"
@@ -45,17 +47,20 @@ def settings_to_measure(drafts: Sequence[Draft], base: EngineConfig) -> list[Set
     """Plain decoding with one and with two rows per pass, then each draft."""
     plain = base.with_(speculative_type="")
     out = [Setting(PLAIN_ONE, plain.with_(plain_rows=1)), Setting(PLAIN_TWO, plain.with_(plain_rows=2))]
-    for strategy, topk, depth, length, copied, exact in drafts:
+    for strategy, topk, depth, length, copied, exact, least, merged in drafts:
         tree = base.with_(
             speculative_type=strategy,
             eagle_topk=topk,
             eagle_depth=depth,
             draft_predict_length=length,
             eagle_lookup=copied,
+            draft_min_probability=least,
+            eagle_merge=merged,
             exact=exact,
             plain_rows=1,
         )
-        copies = f",{copied}" if copied else ""
+        copies = f",{copied}" if copied or least else ""
+        copies += (f",{least:g}" if least else "") + (" merge" if merged else "")
         shape = {"eagle": f"{topk},{depth},{length}{copies}", "lookahead": f"{topk},{length}"}.get(
             strategy, f"{length}"
         )

@@ -16,6 +16,7 @@ _ENGINE_FLAGS = {
     "--depth": ("eagle_depth", int),
     "--draft-length": ("draft_predict_length", int),
     "--lookup": ("eagle_lookup", int),
+    "--min-probability": ("draft_min_probability", float),
     "--max-new-tokens": ("max_new_tokens", int),
 }
 _LOOKUP_FLAGS = {"--ngram-maxlen": ("ngram_match_maxlen", int)}
@@ -59,6 +60,8 @@ def add_decoding_flags(parser: argparse.ArgumentParser) -> None:
         "what followed the same words before (default: the model's, usually eagle)",
     )
     _add(group, _ENGINE_FLAGS, "the model's")
+    group.add_argument("--merge", dest="eagle_merge", action=argparse.BooleanOptionalAction, default=None,
+                       help="copied text joins the head's tree, not replaces it (default: the model's)")  # fmt: skip
     add_lookup_flags(parser)
 
 
@@ -124,7 +127,7 @@ def number(key: str, kind: type) -> Callable[[str], int | float]:
 def engine_config(args: argparse.Namespace, defaults: EngineConfig) -> EngineConfig:
     """The model's settings with those given on the command line."""
     keys = [key for key, _ in (_ENGINE_FLAGS | _LOOKUP_FLAGS).values()]
-    keys += ["lookup_file", "ngram_update", *_LOOKUP_WORDS.values()]
+    keys += ["lookup_file", "ngram_update", "eagle_merge", *_LOOKUP_WORDS.values()]
     given = {key: getattr(args, key) for key in keys if getattr(args, key, None) is not None}
     if getattr(args, "strategy", None) is not None:
         given["speculative_type"] = "" if args.strategy == "plain" else args.strategy

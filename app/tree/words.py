@@ -66,7 +66,12 @@ def drafter(shown: Round) -> DraftedBy:
 
 def origin(shown: Round) -> str:
     """`drafter` in words."""
-    return {"head": "the draft head", "copy": "copied text", "ngram": "looked-up text"}.get(drafter(shown), "")
+    return {
+        "head": "the draft head",
+        "copy": "copied text",
+        "merged": "the draft head and copied text",
+        "ngram": "looked-up text",
+    }.get(drafter(shown), "")
 
 
 def own_token(shown: Round) -> Token | None:

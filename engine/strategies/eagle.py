@@ -6,6 +6,7 @@ their own parents. Knows the draft head and the token tree; the target never run
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 
 import numpy as np
@@ -16,6 +17,9 @@ from engine.strategies.base import Floats, Proposal
 from engine.token_tree import Candidates, TokenTree
 
 _CHUNK = 128
+# A level is worth its pass where its likeliest parent is this many times as likely as a node must be to be verified:
+# of 2 to 8 the fastest on the bench's prompts, by little (docs/log.md).
+_WORTH = math.log(4)
 
 
 class Eagle:
@@ -75,14 +79,17 @@ class Eagle:
         tree.init(out.ids[0], out.scores[0])
         yield tree.candidates
         hidden = np.repeat(out.hidden, topk, axis=0)  # [topk, hidden]: every level-1 node's parent is the last row
+        least = config.least_logprob
         for level in range(1, depth):
+            if tree.best < least + _WORTH:
+                break
             mask = tree.get_mask()  # [topk, level · topk]
             positions = np.full(topk, position + level - 1, np.int64)
             ahead = (level - 1) * topk
             out = head.forward(tree.get_ids(), hidden, positions, topk, ahead=ahead, sees=mask)
             hidden = out.hidden[tree.grow(out.ids, out.scores)]  # [topk, hidden] of each new node's own parent
             yield tree.candidates
-        rows = tree.finalize(root, min(config.draft_predict_length, max_nodes))
+        rows = tree.finalize(root, min(config.draft_predict_length, max_nodes), least)
         return Proposal(tree.candidates, rows, "head")
 
     def _shape(self, config: EngineConfig) -> tuple[int, int]:

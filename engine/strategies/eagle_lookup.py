@@ -1,5 +1,6 @@
 """EAGLE drafting that copies where the text repeats itself: no draft pass there, and longer drafts.
 
+With `eagle_merge` a copied chain that does not fill the draft joins the head's tree: a pass more, and more accepted.
 With `eagle_lookup` 0 it is `Eagle` and nothing else.
 """
 
@@ -9,7 +10,7 @@ from collections.abc import Generator
 
 from engine.config import EngineConfig
 from engine.draft_head import DraftHead
-from engine.ragged_tree import RaggedTree
+from engine.ragged_tree import RaggedTree, graft
 from engine.strategies.base import Floats, Proposal
 from engine.strategies.copying import Copier
 from engine.strategies.eagle import Eagle
@@ -37,13 +38,20 @@ class EagleLookup(Eagle):
     def draft(
         self, root: int, position: int, config: EngineConfig, max_depth: int, max_nodes: int
     ) -> Generator[Candidates, None, Proposal | None]:
-        """A copied chain where there is one, else the head's tree; see `Strategy.draft`."""
+        """A copied chain where there is one, else the head's tree, or both as one; see `Strategy.draft`."""
         most = min(max_depth, max_nodes)
         chain = self._copier.copied(position, config.eagle_lookup)[:most] if config.eagle_lookup and most > 0 else []
+        proposal = None
+        if not chain or (config.eagle_merge and len(chain) < min(config.draft_predict_length, most)):
+            proposal = yield from super().draft(root, position, config, max_depth, max_nodes)
         if not chain:
-            return (yield from super().draft(root, position, config, max_depth, max_nodes))
-        tree = RaggedTree()
-        for parent, child in enumerate(chain):
-            tree.add(parent, [child])
+            return proposal
+        if proposal is None:
+            tree, most = RaggedTree(), len(chain)
+            for parent, child in enumerate(chain):
+                tree.add(parent, [child])
+        else:
+            tree, most = graft(proposal.candidates, chain), min(config.draft_predict_length, max_nodes)
         yield tree.candidates
-        return Proposal(tree.candidates, tree.finalize(root, len(chain)), "copy")
+        rows = tree.finalize(root, most, config.least_logprob)
+        return Proposal(tree.candidates, rows, "copy" if proposal is None else "merged")

@@ -89,7 +89,7 @@ class Lookahead:
             for node, found in growing:
                 tree.add(node, _children(found, config.eagle_topk))
             yield tree.candidates
-        rows = tree.finalize(root, nodes)
+        rows = tree.finalize(root, nodes, config.least_logprob)
         return Proposal(tree.candidates, rows, "ngram")
 
     def _is_sure(self, first: Continuation, root: int, config: EngineConfig) -> bool:

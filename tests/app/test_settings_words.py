@@ -41,9 +41,19 @@ def test_every_engine_setting_can_be_reached():
     ("kind", "rest"),
     [
         ("eagle", set()),
-        ("plain", {"eagle_topk", "eagle_depth", "draft_predict_length", "eagle_lookup"}),
-        ("mtp", {"eagle_topk", "eagle_depth", "eagle_lookup"}),
-        ("lookahead", {"eagle_depth", "eagle_lookup"}),
+        (
+            "plain",
+            {
+                "eagle_topk",
+                "eagle_depth",
+                "draft_predict_length",
+                "eagle_lookup",
+                "eagle_merge",
+                "draft_min_probability",
+            },
+        ),
+        ("mtp", {"eagle_topk", "eagle_depth", "eagle_lookup", "eagle_merge"}),
+        ("lookahead", {"eagle_depth", "eagle_lookup", "eagle_merge"}),
     ],
 )
 def test_what_rests_under_a_strategy(kind, rest):

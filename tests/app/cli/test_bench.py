@@ -236,6 +236,11 @@ def test_settings_are_parsed() -> None:
         Draft("lookahead", 4, 1, 8),
     ]
     assert drafts("2,2,3,2") == [Draft("eagle", 2, 2, 3, copied=2)]
+    assert drafts("2,4,8,2,0.1; 4,6,16,2 merge; 2,4,8,0,.2 merge inexact") == [
+        Draft("eagle", 2, 4, 8, copied=2, least=0.1),
+        Draft("eagle", 4, 6, 16, copied=2, merged=True),
+        Draft("eagle", 2, 4, 8, least=0.2, merged=True, exact=False),
+    ]
     assert drafts("4,5,10; 4,5,10 inexact; mtp 3 inexact; lookahead 4,8, inexact") == [
         Draft("eagle", 4, 5, 10),
         Draft("eagle", 4, 5, 10, exact=False),
@@ -259,6 +264,10 @@ def test_settings_are_parsed() -> None:
         "medusa 3",
         "inexact",
         "4 inexact",
+        "2,4,8,2,1.5",
+        "2,4,8,2,0.1,1",
+        "mtp 3 merge",
+        "merge",
     ],
 )
 def test_wrong_settings_are_usage_errors(cli: Cli, text: str) -> None:
