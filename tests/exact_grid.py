@@ -16,9 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.cli.bench import choose, drafts
+from app.cli.bench import choose
 from app.cli.bench_prompts import Prompt, read_prompts
-from app.cli.bench_run import PLAIN_TWO, Draft, Setting, settings_to_measure
+from app.cli.bench_run import PLAIN_TWO, Setting, settings_to_measure
+from app.cli.bench_settings import Draft, drafts
 from engine import ChatSession, EyrieError, Model, SamplingConfig, Turn, ensure_model, tree_pool
 from tests.exact_grid_file import ResultFile, summary
 

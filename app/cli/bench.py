@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,8 @@ from pathlib import Path
 from app.cli import options
 from app.cli.bench_json import JsonLines
 from app.cli.bench_prompts import BUILT_IN, Prompt, read_prompts
-from app.cli.bench_run import INEXACT, Bench, Draft, Setting, settings_to_measure
+from app.cli.bench_run import Bench, Setting, settings_to_measure
+from app.cli.bench_settings import CHAIN, Draft, drafts
 from app.cli.bench_stats import Run
 from app.cli.bench_table import by_setting, report
 from app.cli.interrupt import on_interrupt
@@ -26,23 +26,13 @@ EXAMPLES = """examples:
   python main.py bench
   python main.py bench --settings "1,3,3; 2,4,6; 4,5,10" --by-category
   python main.py bench --settings "4,5,10; mtp 3; lookahead 8; lookahead 4,8" --by-category
-  python main.py bench --settings "4,5,10; 4,5,10 inexact"
+  python main.py bench --settings "4,5,10; 4,5,10 inexact; 4,5,16,2 from 0.1; 4,5,16,2 merge"
   python main.py bench --prompts prompts.jsonl --limit 10 --json figures.jsonl
 
 A setting followed by "inexact" is not held to the text of plain decoding: measured beside its exact twin it shows what
 exactness costs. Every prompt is answered under every setting before the next one comes, in an order that turns, so that
 a machine that slows down does so for all alike. Close other programs first: the settings share the processor with them.
 """
-CHAIN = Draft("eagle", 1, 3, 3)
-MERGE, LEAST = "merge", "draft_min_probability"
-_SHAPES = {  # strategy: the settings its numbers are, in words and by key
-    "eagle": (
-        "topk,depth,draft-length[,lookup[,min-probability]] [merge], such as 4,5,10 or 2,4,8,2,0.1",
-        ("eagle_topk", "eagle_depth", "draft_predict_length", "eagle_lookup", "draft_min_probability"),
-    ),
-    "mtp": ("draft-length, such as mtp 3", ("draft_predict_length",)),
-    "lookahead": ("topk,draft-length, such as lookahead 4,8", ("eagle_topk", "draft_predict_length")),
-}
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -58,9 +48,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
                         help="longest reply, in tokens (default: 200)")  # fmt: skip
     parser.add_argument(
         "--settings", type=drafts, metavar="LIST",
-        help="separated by semicolons: topk,depth,draft-length[,lookup[,min-probability]] [merge] for eagle; "
-        "mtp draft-length; "
-        'lookahead [topk,]draft-length; each may end in "inexact" (default: the model\'s own and the chain 1,3,3)',
+        help="separated by semicolons: topk,depth,draft-length[,lookup] for eagle; mtp draft-length; lookahead "
+        '[topk,]draft-length; each may end in "from 0.1" (draft_min_probability), "merge" (eagle_merge) and "inexact" '
+        "(default: the model's own and the chain 1,3,3)",
     )  # fmt: skip
     parser.add_argument("--repeat", type=_positive, default=1, metavar="N", help="measure everything N times")
     parser.add_argument("--by-category", action="store_true", help="also a table by the prompts' category")
@@ -74,37 +64,6 @@ def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
     return int(text)
-
-
-def drafts(text: str) -> list[Draft]:
-    """ "1,3,3; mtp 3; lookahead 8" as settings; a usage error names the part that is wrong."""
-    out = [_draft(part) for part in (p.strip() for p in text.split(";")) if part]
-    if not out:
-        raise argparse.ArgumentTypeError("no settings: give topk,depth,draft-length, such as 4,5,10")
-    return list(dict.fromkeys(out))
-
-
-def _draft(part: str) -> Draft:
-    exact = not part.endswith(INEXACT)
-    shape = part if exact else part.removesuffix(INEXACT).rstrip().removesuffix(",")
-    merged = shape.endswith(MERGE)
-    shape = shape.removesuffix(MERGE).rstrip()
-    word, numbers = re.fullmatch(r"([a-z]*)(.*)", shape, re.DOTALL).groups()  # type: ignore[union-attr]
-    strategy = word or "eagle"
-    if strategy not in _SHAPES:
-        raise argparse.ArgumentTypeError(f"{part!r} is no setting: begin with {', '.join(_SHAPES)}, or with numbers")
-    words, keys = _SHAPES[strategy]
-    given = [n.strip() for n in numbers.split(",")]
-    if strategy == "lookahead" and len(given) == 1:
-        given = ["1", *given]
-    if strategy == "eagle" and 3 <= len(given) < 5:
-        given = [*given, "0", "0"][:5]
-    if len(given) != len(keys) or (merged and strategy != "eagle"):
-        raise argparse.ArgumentTypeError(f"{part!r} is not {words}")
-    least = float(options.number(LEAST, float)(given.pop())) if LEAST in keys else 0.0
-    found = {key: int(options.number(key, int)(n)) for key, n in zip(keys, given, strict=False)}
-    topk, depth, copied = found.get("eagle_topk", 1), found.get("eagle_depth", 1), found.get("eagle_lookup", 0)
-    return Draft(strategy, topk, depth, found["draft_predict_length"], copied, exact, least, merged)
 
 
 def run(args: argparse.Namespace, engine: EngineApi) -> int:
@@ -136,7 +95,7 @@ def choose(prompts: list[Prompt], limit: int | None) -> list[Prompt]:
 def settings_for(asked: list[Draft] | None, model: LoadedModel, config: EngineConfig) -> list[Setting]:
     """Plain decoding, and speculation as asked; the model's own tree and a chain if nothing was."""
     shape = config.eagle_topk, config.eagle_depth, config.draft_predict_length
-    own = Draft("eagle", *shape, config.eagle_lookup, config.exact, config.draft_min_probability, config.eagle_merge)
+    own = Draft("eagle", *shape, config.eagle_lookup, config.draft_min_probability, config.eagle_merge, config.exact)
     wanted = asked if asked is not None else [CHAIN, own] if model.has_draft else []
     if not model.has_draft and any(strategy == "eagle" for strategy, *_ in wanted):
         raise ConfigError(f"{model.name} has no draft head, so there are no eagle settings to measure.")

@@ -9,29 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from app.cli.bench_prompts import Prompt
+from app.cli.bench_settings import Draft
 from app.cli.bench_stats import Run
 from app.engine_api import EngineApi, LoadedModel, Session
 from engine import ConfigError, EngineConfig, Event, Prefill, SamplingConfig, Turn, TurnEnd, TurnStart
 
-
-class Draft(NamedTuple):
-    """A way of drafting to be measured."""
-
-    strategy: str
-    topk: int
-    depth: int
-    length: int
-    copied: int = 0  # eagle_lookup
-    exact: bool = True
-    least: float = 0.0  # draft_min_probability
-    merged: bool = False  # eagle_merge
-
-
 PLAIN_ONE, PLAIN_TWO = "plain, 1 row", "plain, 2 rows"
-INEXACT = "inexact"
 WARM_UP_TOKENS = 24
 
 
@@ -47,31 +32,20 @@ def settings_to_measure(drafts: Sequence[Draft], base: EngineConfig) -> list[Set
     """Plain decoding with one and with two rows per pass, then each draft."""
     plain = base.with_(speculative_type="")
     out = [Setting(PLAIN_ONE, plain.with_(plain_rows=1)), Setting(PLAIN_TWO, plain.with_(plain_rows=2))]
-    for strategy, topk, depth, length, copied, exact, least, merged in drafts:
-        tree = base.with_(
-            speculative_type=strategy,
-            eagle_topk=topk,
-            eagle_depth=depth,
-            draft_predict_length=length,
-            eagle_lookup=copied,
-            draft_min_probability=least,
-            eagle_merge=merged,
-            exact=exact,
+    for d in drafts:
+        config = base.with_(
+            speculative_type=d.strategy,
+            eagle_topk=d.topk,
+            eagle_depth=d.depth,
+            draft_predict_length=d.length,
+            eagle_lookup=d.copied,
+            draft_min_probability=d.least,
+            eagle_merge=d.merged,
+            exact=d.exact,
             plain_rows=1,
         )
-        copies = f",{copied}" if copied or least else ""
-        copies += (f",{least:g}" if least else "") + (" merge" if merged else "")
-        shape = {"eagle": f"{topk},{depth},{length}{copies}", "lookahead": f"{topk},{length}"}.get(
-            strategy, f"{length}"
-        )
-        name = f"{strategy} {shape}"
-        out.append(Setting(name if exact else inexact_twin(name), tree))
+        out.append(Setting(d.name, config))
     return out
-
-
-def inexact_twin(name: str) -> str:
-    """The name of the same setting without exactness."""
-    return f"{name}, {INEXACT}"
 
 
 class Bench:

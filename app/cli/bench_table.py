@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 
 from app.cli import bench_stats as stats
-from app.cli.bench_run import PLAIN_ONE, PLAIN_TWO, inexact_twin
+from app.cli.bench_run import PLAIN_ONE, PLAIN_TWO
+from app.cli.bench_settings import inexact_twin
 from app.cli.bench_stats import Run
 
 Runs = dict[str, list[Run]]  # by setting, in the order to show

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.bench import drafts
-from app.cli.bench_run import PLAIN_ONE, PLAIN_TWO, Draft
+from app.cli.bench_run import PLAIN_ONE, PLAIN_TWO
+from app.cli.bench_settings import Draft, drafts
 from engine import EngineConfig, Event, Round, Turn, TurnStart
 from tests.app.cli.conftest import Cli
 from tests.fake_engine import FakeSession
@@ -236,11 +236,13 @@ def test_settings_are_parsed() -> None:
         Draft("lookahead", 4, 1, 8),
     ]
     assert drafts("2,2,3,2") == [Draft("eagle", 2, 2, 3, copied=2)]
-    assert drafts("2,4,8,2,0.1; 4,6,16,2 merge; 2,4,8,0,.2 merge inexact") == [
+    assert drafts("2,4,8,2 from 0.1; 4,6,16,2 merge; 2,4,8 from .2 merge inexact; lookahead 8 from 0.6") == [
         Draft("eagle", 2, 4, 8, copied=2, least=0.1),
         Draft("eagle", 4, 6, 16, copied=2, merged=True),
         Draft("eagle", 2, 4, 8, least=0.2, merged=True, exact=False),
+        Draft("lookahead", 1, 1, 8, least=0.6),
     ]
+    assert all(drafts(d.name) == [d] for d in drafts("2,4,8,2 from 0.1; 4,6,16 merge inexact; lookahead 4,8 from 0.6"))
     assert drafts("4,5,10; 4,5,10 inexact; mtp 3 inexact; lookahead 4,8, inexact") == [
         Draft("eagle", 4, 5, 10),
         Draft("eagle", 4, 5, 10, exact=False),
@@ -264,7 +266,9 @@ def test_settings_are_parsed() -> None:
         "medusa 3",
         "inexact",
         "4 inexact",
-        "2,4,8,2,1.5",
+        "2,4,8,2 from 1.5",
+        "2,4,8,2 from",
+        "2,4,8,2 inexact from 0.1",
         "2,4,8,2,0.1,1",
         "mtp 3 merge",
         "merge",
