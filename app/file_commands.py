@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
@@ -13,14 +14,17 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.chat.files import ask_export, ask_import, export_chat, import_chat
 from app.model_controller import ModelController
 from app.panels import Panels
+from app.save_dialog import ask_where
 from app.selection import Selection
 from app.store import Chat, Store, StoreError
-from app.store.exchange import FORMAT
+from app.store.exchange import FORMAT, write_file
 from app.tasks import Tasks
 from engine import Turn, load_trace, rounds_csv, save_trace
 
 TRACES = "Recorded runs (*.json *.json.gz *.gz);;All files (*)"
-LARGEST_PEEK = 4096  # characters of a dropped file looked at to tell a conversation from a recording
+LARGEST_PEEK = 4096  # bytes of a dropped file looked at to tell a conversation from a recording
+OPENED = "Eyrie opens recorded runs and conversations (.json), model folders and GGUF files"
+Kind = Literal["folder", "gguf", "conversation", "recording", "other"]
 
 
 class FileCommands(QObject):
@@ -83,7 +87,7 @@ class FileCommands(QObject):
         turn = self._snapshot()
         path = self._ask("Save the rounds", "rounds.csv", "Table (*.csv)", (".csv",)) if turn is not None else None
         if turn is not None and path is not None:
-            self._write(lambda: path.write_text(rounds_csv(turn), encoding="utf-8"), path)
+            self._write(lambda: write_file(path, rounds_csv(turn)), path)
 
     def save_tree(self, kind: str) -> None:
         """Keep the shown tree as "png" or "svg"."""
@@ -156,14 +160,21 @@ class FileCommands(QObject):
 
     def drop(self, path: Path) -> None:
         """Do what fits the file: a model, a conversation, or a recording."""
-        if path.is_dir():
-            self._models.load(path)
-        elif path.suffix.lower() == ".gguf":
-            self._models.get(str(path))
-        elif is_conversation(path):
-            self.import_file(path)
-        else:
-            self.open_trace(path)
+        look = partial(kind_of, path)
+        self._tasks.run(look, f"opening {path.name}", partial(self._dropped, path), self.problem.emit)
+
+    def _dropped(self, path: Path, kind: Kind) -> None:
+        match kind:
+            case "folder":
+                self._models.load(path)
+            case "gguf":
+                self._models.get(str(path))
+            case "conversation":
+                self.import_file(path)
+            case "recording":
+                self.open_trace(path)
+            case _:
+                self.problem.emit(f"{path.name} cannot be opened: {OPENED}.")
 
     # Inside
 
@@ -177,22 +188,29 @@ class FileCommands(QObject):
 
     def _ask(self, title: str, name: str, kinds: str, suffixes: tuple[str, ...]) -> Path | None:
         """A file to write, its extension added when it is missing."""
-        chosen, _ = QFileDialog.getSaveFileName(self._window, title, str(self._folder / name), kinds)
-        if not chosen:
-            return None
-        path = Path(chosen)
-        self._folder = path.parent
-        return path if path.suffix.lower() in suffixes else path.with_name(path.name + suffixes[0])
+        path = ask_where(self._window, title, self._folder / name, kinds, suffixes)
+        if path is not None:
+            self._folder = path.parent
+        return path
 
     def _write(self, call: Callable[[], object], path: Path) -> None:
         self._tasks.run(call, f"saving {path.name}", lambda _: self.said.emit(f"Saved {path}."), self.problem.emit)
 
 
-def is_conversation(path: Path) -> bool:
-    """Whether a file begins like an exported conversation."""
+def kind_of(path: Path) -> Kind:
+    """What a dropped file looks like, by its name and its beginning. A file that is gone is left to who reads it."""
+    if path.is_dir():
+        return "folder"
+    if path.suffix.lower() == ".gguf":
+        return "gguf"
+    if path.exists() and not path.is_file():
+        return "other"  # a pipe or a device, which may be without end
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open("rb") as file:
             start = file.read(LARGEST_PEEK)
-    except (OSError, UnicodeDecodeError):
-        return False
-    return json.dumps(FORMAT) in start
+    except OSError:
+        return "recording"
+    if json.dumps(FORMAT).encode() in start:
+        return "conversation"
+    named = path.suffix.lower() in ("", ".json", ".gz")
+    return "recording" if named or start.startswith((b"{", b"\x1f\x8b")) else "other"

@@ -112,7 +112,7 @@ class MainWindow(QMainWindow):
         """What needs no part of its own: files, messages, commands."""
         p, f = self.panels, self.files
         self.tasks.failed.connect(self.complain)
-        for problem in (p.chats.problem, p.pane.problem, f.problem):
+        for problem in (p.chats.problem, p.pane.problem, p.tree.problem, f.problem):
             problem.connect(self.complain)
         for news in (p.tree.message, f.said):
             news.connect(self.say)

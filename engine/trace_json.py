@@ -52,7 +52,8 @@ def trace_from_json(text: str) -> Turn:
     except RecursionError:
         raise TraceError("This file is not a trace: its JSON is nested without end.") from None
     except ValueError as error:
-        raise TraceError(f"This file is not a trace, because it is not JSON: {error}.") from None
+        where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
+        raise TraceError(f"This file is not a trace, because it is not JSON{where}.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise TraceError("This file is JSON, but not an Eyrie trace: choose one that Eyrie saved.")
     _check_version(document.get("version"))
@@ -95,10 +96,13 @@ def load_trace(path: Path | str) -> Turn:
     """Read a trace file, compressed or not."""
     path = Path(path)
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise TraceError("This is a pipe or a device: choose a file that Eyrie saved.")
         with path.open("rb") as file:
             compressed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
             data = (gzip.GzipFile(fileobj=file) if compressed else file).read(MAX_BYTES + 1)
+        _check_size(data)
         return trace_from_json(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise TraceError(f"{path.name}: this file is not a trace, because it is not text.") from None
@@ -129,13 +133,13 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _check_size(text: str) -> None:
+def _check_size(text: str | bytes) -> None:
     if len(text) > MAX_BYTES:
         raise TraceError(f"This trace is larger than {MAX_BYTES >> 20} MiB: record a shorter reply.")
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not allowed")
+    raise TraceError(f"This file is not a trace, because it is not JSON: {name} is not allowed.")
 
 
 def _check_version(version: object) -> None:

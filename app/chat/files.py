@@ -8,17 +8,21 @@ from pathlib import Path
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.chat.sampling_panel import check_sampling
+from app.save_dialog import ask_where
 from app.store import Chat, Store, StoreError
+from app.store.columns import one_line
 from app.store.exchange import to_json, to_markdown, write_file
 from app.store.importing import import_file
 
+LONGEST = 120  # bytes of a suggested name; systems take 255, with what is added to it while it is written
 KINDS = {"md": "Markdown (*.md)", "json": "Eyrie conversation (*.json)"}
 
 
 def file_name(title: str, kind: str) -> str:
     """A name for the file that every system takes."""
-    words = re.sub(r'[\x00-\x1f<>:"/\\|?*]+', " ", title).strip(" .…")
-    return f"{' '.join(words.split())[:80] or 'chat'}.{kind}"
+    words = " ".join(re.sub(r'[<>:"/\\|?*]+', " ", one_line(title)).split())
+    short = words.encode("utf-8")[:LONGEST].decode("utf-8", "ignore").strip(" .…")
+    return f"{short or 'chat'}.{kind}"
 
 
 def export_chat(store: Store, chat: int, path: Path) -> Path:
@@ -32,12 +36,8 @@ def export_chat(store: Store, chat: int, path: Path) -> Path:
 
 def ask_export(parent: QWidget, title: str, kind: str, folder: Path) -> Path | None:
     """Ask where a chat of that title is to be written, the extension added; None when the user cancelled."""
-    name = str(folder / file_name(title, kind))
-    chosen, _ = QFileDialog.getSaveFileName(parent, "Export the conversation", name, KINDS[kind])
-    if not chosen:
-        return None
-    path = Path(chosen)
-    return path if path.suffix.lower() == f".{kind}" else path.with_name(f"{path.name}.{kind}")
+    suggested = folder / file_name(title, kind)
+    return ask_where(parent, "Export the conversation", suggested, KINDS[kind], (f".{kind}",))
 
 
 def import_chat(store: Store, path: Path) -> Chat:

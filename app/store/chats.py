@@ -7,7 +7,7 @@ import sqlite3
 import time
 from typing import Any
 
-from app.store.columns import clean, dump, load, moment, text
+from app.store.columns import clean, dump, load, moment, one_line, text
 from app.store.database import Database
 from app.store.errors import StoreError
 from app.store.records import Chat, Hit, title_from
@@ -40,13 +40,13 @@ class Chats:
         with self._database.write() as c:
             chat = c.execute(
                 "INSERT INTO chats (title, created, updated, system_prompt, sampling, model) VALUES (?, ?, ?, ?, ?, ?)",
-                (clean(title), now, now, clean(system_prompt), dump(sampling or {}), model),
+                (one_line(title), now, now, clean(system_prompt), dump(sampling or {}), model),
             ).lastrowid
             return _chat(_row(c, chat))
 
     def rename(self, chat: int, title: str) -> None:
         """Give a title; blank makes it untitled again."""
-        self._set(chat, "title", " ".join(clean(title).split()))
+        self._set(chat, "title", one_line(title))
 
     def set_system_prompt(self, chat: int, prompt: str) -> None:
         """Change the system prompt of a chat; acts at the next reply."""
@@ -149,7 +149,7 @@ def _row(c: sqlite3.Connection, chat: int | None) -> sqlite3.Row:
 def _chat(row: sqlite3.Row) -> Chat:
     return Chat(
         id=row["id"],
-        title=text(row["title"]),
+        title=one_line(text(row["title"])),
         created=moment(row["created"]),
         updated=moment(row["updated"]),
         system_prompt=text(row["system_prompt"]),
@@ -169,7 +169,7 @@ def _hit(row: sqlite3.Row, wanted: str) -> Hit:
     excerpt = before + content[at:right] + ("…" if right < len(content) else "")
     return Hit(
         chat=row["chat"],
-        title=text(row["title"]),
+        title=one_line(text(row["title"])),
         message=row["message"],
         role=row["role"],
         excerpt="".join(" " if ch.isspace() else ch for ch in excerpt),

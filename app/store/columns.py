@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import math
 from typing import Any
+from unicodedata import category
 
+TURNING = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # marks of writing direction
 LATEST = 32_503_680_000.0  # Unix seconds of the year 3000: what a calendar can still show
 
 
@@ -19,6 +21,19 @@ def clean(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def one_line(words: str) -> str:
+    """A title: blanks as single spaces, without control characters and without those that turn the writing direction.
+
+    A title stands in the middle of other sentences and in file names, which it must not garble.
+    """
+    plain = "".join(" " if ch.isspace() else ch for ch in clean(words) if ch.isspace() or not _unseen(ch))
+    return " ".join(plain.split())
+
+
+def _unseen(character: str) -> bool:
+    return category(character) == "Cc" or character in TURNING
 
 
 def dump(value: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ JSON format, version 1: an object with `format` "eyrie-conversation", `version`,
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from pathlib import Path
@@ -60,5 +61,6 @@ def write_file(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8", newline="\n")
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
         raise StoreError(f"{path.name} could not be written: {error.strerror or error}.") from error

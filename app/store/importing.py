@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.store.columns import clean, dump
+from app.store.columns import clean, dump, one_line
 from app.store.errors import StoreError
 from app.store.exchange import FORMAT, VERSION
 from app.store.records import ROLES, Chat
@@ -22,6 +22,8 @@ SamplingCheck = Callable[[dict[str, Any]], object]  # raises any exception whose
 def import_file(store: Store, path: Path, check_sampling: SamplingCheck | None = None) -> Chat:
     """Read a JSON export. Raises `StoreError`, one sentence that names the file, and then adds nothing."""
     try:
+        if not path.is_file() and path.exists():
+            raise StoreError(f"{path.name} is not a file that can be imported: choose a conversation saved as JSON.")
         if path.stat().st_size > LARGEST:
             raise StoreError(f"{path.name} is too large for a conversation (limit {LARGEST >> 20} MiB).")
         data = path.read_bytes()
@@ -127,7 +129,7 @@ def _insert(store: Store, document: dict[str, Any], messages: list[dict[str, Any
         chat = c.execute(
             "INSERT INTO chats (title, created, updated, system_prompt, sampling, model) VALUES (?, ?, ?, ?, ?, ?)",
             (
-                clean(document["title"]),
+                one_line(document["title"]),
                 document["created"],
                 time.time(),
                 clean(document["system_prompt"]),

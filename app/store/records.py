@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from app.store.columns import one_line
+
 ROLES = ("user", "assistant")
 UNTITLED = "New chat"
 
@@ -65,8 +67,7 @@ class Hit:
 
 def title_from(text: str, limit: int = 60) -> str:
     """A title: the first line that says something, cut at a word."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    line = " ".join(line.split())
+    line = next((plain for line in text.splitlines() if (plain := one_line(line))), "")
     if len(line) <= limit:
         return line
     cut = line[:limit].rsplit(" ", 1)[0] if " " in line[limit // 2 : limit] else line[:limit]

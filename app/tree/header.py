@@ -7,8 +7,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
+from app.save_dialog import ask_where
 from app.theme import GAP, GAP_SMALL, theme
 from app.tree.words import summary
 from engine.trace import Phase, Round
@@ -179,6 +180,7 @@ class TreeHeader(QWidget):
         self._choose("svg", "SVG drawing (*.svg)")
 
     def _choose(self, kind: str, pattern: str) -> None:
-        name, _ = QFileDialog.getSaveFileName(self, f"Save the tree as {kind.upper()}", f"tree.{kind}", pattern)
-        if name:
-            self.picture_chosen.emit(Path(name), kind)
+        title = f"Save the tree as {kind.upper()}"
+        path = ask_where(self, title, Path(f"tree.{kind}"), pattern, (f".{kind}",))
+        if path is not None:
+            self.picture_chosen.emit(path, kind)

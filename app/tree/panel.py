@@ -23,18 +23,20 @@ from engine.errors import EyrieError
 from engine.trace import Phase
 
 REDRAW_MS = 80  # at most 12 trees a second while a reply streams
+BEGIN_MS = 250  # a reply that begins has its first round by then, mostly: an empty tree before it would cost a drawing
 
 
 class TreePanel(Panes):
     """Everything about the shown round.
 
     Signals:
-        message: one sentence for the status line (saved, or why not).
+        message, problem: one sentence about a saved picture: where it is, or why it could not be saved.
         engine_step_requested: Space while the stepped engine waits: let it go on.
         export_trace_requested, export_rounds_requested: the menu's entries that need the whole turn.
     """
 
     message = Signal(str)
+    problem = Signal(str)
     engine_step_requested = Signal()
     export_trace_requested = Signal()
     export_rounds_requested = Signal()
@@ -63,13 +65,13 @@ class TreePanel(Panes):
         self.stepper.back()
 
     def save_picture(self, path: Path, kind: str) -> Path | None:
-        """Write the tree as "png" or "svg"; says in `message` what came of it."""
+        """Write the tree as "png" or "svg"; says in `message` or `problem` what came of it."""
         shown = self.selection.current()
         try:
             save = save_svg if kind == "svg" else save_png
             written = save(self.view.tree, path, summary(shown) if shown else "")
         except EyrieError as error:
-            self.message.emit(str(error))
+            self.problem.emit(str(error))
             return None
         self.message.emit(f"Saved {written}.")
         return written
@@ -111,7 +113,11 @@ class TreePanel(Panes):
         turn = self.selection.turn
         self.timeline.set_rounds(turn.rounds if turn else ())
         self.view.set_nothing(NOTHING if turn is None else NO_ROUNDS if turn.end else COMING)
-        self._redraw()
+        if turn is not None and self.selection.live and not (turn.rounds or turn.end):
+            self._draw_soon.hold(BEGIN_MS)
+            self._draw_soon()
+        else:
+            self._redraw()
 
     def _rounds_changed(self) -> None:
         self.timeline.grown()

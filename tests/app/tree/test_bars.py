@@ -138,7 +138,15 @@ def test_header_asks_for_files(qtbot, tmp_path, monkeypatch):
     chosen = []
     header.picture_chosen.connect(lambda path, kind: chosen.append((path, kind)))
     for name in (str(tmp_path / "a"), ""):
-        monkeypatch.setattr("app.tree.header.QFileDialog.getSaveFileName", lambda *a, name=name: (name, ""))
+        monkeypatch.setattr("app.save_dialog.QFileDialog.getSaveFileName", lambda *a, name=name: (name, ""))
         for action in header.export_button.menu().actions()[:2]:
             action.trigger()
-    assert chosen == [(tmp_path / "a", "png"), (tmp_path / "a", "svg")]
+    assert chosen == [(tmp_path / "a.png", "png"), (tmp_path / "a.svg", "svg")]
+
+
+def test_a_bar_without_steps_is_as_high(bar):
+    """The tree above must not jump, nor be drawn anew, when a reply begins."""
+    bar.set_steps((), -1, "")
+    empty = bar.sizeHint().height()
+    bar.set_steps(("root", "1", "prune", "verify", "accept", "commit"), 5, "Words.")
+    assert bar.sizeHint().height() == empty
