@@ -76,6 +76,7 @@ class EngineLink(QObject):
         self.pace = Pace(self)
         self._numbers = itertools.count(1)
         self._open: set[int] = set()  # jobs not done yet
+        self._stopping = False
         self._reports: RecordQueue[Report] = RecordQueue()
         self.thread_ = QThread(self)
         self.thread_.setObjectName("engine")
@@ -134,8 +135,11 @@ class EngineLink(QObject):
         return self._post(Run(next(self._numbers), doing, call=call))
 
     def stop(self, job: int | None = None) -> None:
-        """Cancel a job, or all."""
+        """Cancel a job, or all; until the engine is idle its answers are read without delay."""
         self.worker.stop(job)
+        if self.busy:
+            self._stopping = True
+            self._timer.start(BUSY_MS)
 
     def set_config(self, config: EngineConfig) -> None:
         """Settings from the next round on."""
@@ -198,7 +202,8 @@ class EngineLink(QObject):
         if final:
             return
         self.pace.look()
-        self._timer.setInterval(min(self.pace.interval(BUSY_MS), SLOWEST_MS) if self.busy else IDLE_MS)
+        slow = BUSY_MS if self._stopping else min(self.pace.interval(BUSY_MS), SLOWEST_MS)
+        self._timer.setInterval(slow if self.busy else IDLE_MS)
 
     def _tell(self, report: Report) -> None:
         match report:
@@ -228,5 +233,6 @@ class EngineLink(QObject):
             self._open.discard(job)
             self.done.emit(job)
             if not self.busy:
+                self._stopping = False
                 self.pace.set_busy(False)
                 self.busy_changed.emit(False)

@@ -238,6 +238,19 @@ def test_stop_ends_the_turn_quickly(engine, link, ear, qtbot, after):
     assert ear.events[job][-1].finish_reason == "cancelled"
 
 
+def test_stop_is_shown_at_once_however_slowly_the_window_listens(engine, link, ear, qtbot, monkeypatch):
+    """While a reply streams, answers are read up to a quarter of a second late: too late for whoever pressed Stop."""
+    monkeypatch.setattr("app.engine_link.SLOWEST_MS", 5000)
+    monkeypatch.setattr(link.pace, "interval", lambda _: 5000)
+    engine.speed = 0.2
+    job = link.generate(HELLO, SamplingConfig())
+    qtbot.waitUntil(lambda: link._timer.interval() == 5000)
+    began = time.perf_counter()
+    link.stop(job)
+    finish(qtbot, ear, job)
+    assert time.perf_counter() - began < 0.5
+
+
 def test_stop_before_the_turn_began_cancels_it(engine, link, ear, qtbot):
     """Stop right after Send must not be forgotten because the engine had not started."""
     gate = threading.Event()
