@@ -23,7 +23,7 @@ class SamplingSync(QObject):
         settings.config_changed.connect(self._push)
         settings.defaults_changed.connect(self._defaults)
         for field in panel.fields.values():
-            field.edited.connect(self.pull)
+            field.edited.connect(self._edited)
 
     def pull(self) -> None:
         """Take the conversation's values into the sliders."""
@@ -37,6 +37,11 @@ class SamplingSync(QObject):
             pass
         finally:
             self._busy = False
+
+    def _edited(self) -> None:
+        """By the user: the fields of a conversation that is being opened come all at once, and `pull` follows."""
+        if not self._panel.loading:
+            self.pull()
 
     def _push(self, *_: object) -> None:
         if self._busy:

@@ -61,6 +61,9 @@ class SamplingPanel(QWidget):
     Signals:
         prompt_changed: the system prompt, a moment after the last key.
         sampling_changed: the values that differ from the defaults.
+
+    Attributes:
+        loading: the fields are being filled, not edited.
     """
 
     prompt_changed = Signal(str)
@@ -70,7 +73,7 @@ class SamplingPanel(QWidget):
         super().__init__(parent)
         self._defaults = CHAT_SAMPLING
         self._longest = EngineConfig().max_new_tokens
-        self._loading = False
+        self.loading = False
         outer = QVBoxLayout(self)
         outer.setContentsMargins(GAP, GAP, GAP, GAP)
         outer.setSpacing(GAP_SMALL)
@@ -119,7 +122,7 @@ class SamplingPanel(QWidget):
     def load(self, prompt: str, values: dict[str, Any]) -> None:
         """Show a conversation's settings; a value that cannot be used shows as its default."""
         self.flush()
-        self._loading = True
+        self.loading = True
         if prompt != self.prompt.toPlainText():
             self.prompt.setPlainText(prompt)
         for name, field in self.fields.items():
@@ -130,7 +133,7 @@ class SamplingPanel(QWidget):
             except ConfigError:
                 value = field.default
             field.set_value(value)
-        self._loading = False
+        self.loading = False
         self._show()
 
     def values(self) -> dict[str, Any]:
@@ -191,12 +194,12 @@ class SamplingPanel(QWidget):
         return list(value) if name == "stop" else value
 
     def _edited(self) -> None:
-        if not self._loading:
+        if not self.loading:
             self._show()
             self._timer.start()
 
     def _prompt_edited(self) -> None:
-        if not self._loading:
+        if not self.loading:
             self._show()
             self._prompt_timer.start()
 
