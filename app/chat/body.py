@@ -13,6 +13,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.chat.code_block import CodeBlock
+from app.chat.highlight import prepare
 from app.chat.markdown import Block, Splitter, blocks
 from app.chat.text_block import TextBlock
 from app.theme import GAP, GAP_SMALL
@@ -37,7 +38,8 @@ class MarkdownBody(QWidget):
         self._blocks: list[TextBlock | CodeBlock] = []
         self._tail: TextBlock | CodeBlock | None = None
         self._refreshed = self._grown = 0.0  # when the Markdown was shown, and text came last
-        self._timer = QTimer(self, interval=REFRESH_MS, singleShot=True)
+        self._wait = float(REFRESH_MS)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._refresh)
         if text:
             self._show(blocks(text, self._env))
@@ -71,6 +73,7 @@ class MarkdownBody(QWidget):
         code = self._splitter.code()
         if code is not None:
             if not isinstance(self._tail, CodeBlock):
+                prepare(code[0])
                 self._replace_tail(CodeBlock(code[0], parent=self))
             self._tail.grow_to(code[1], code[0])  # type: ignore[union-attr]
             return
@@ -81,14 +84,14 @@ class MarkdownBody(QWidget):
             new = self._splitter.tail.lstrip("\n")
         # Where text comes seldom its Markdown is shown at once: adding words and laying out twice would cost double.
         now = time.monotonic()
-        due = 1000 * (now - self._refreshed + (now - self._grown) / 2) >= self._timer.interval()
+        since, gap = 1000 * (now - self._refreshed), 1000 * (now - self._grown)
         self._grown = now
-        if due and self._refresh():
+        if since + gap / 2 >= self._wait and self._refresh():
             self._timer.stop()
             return
         self._tail.append_plain(new)  # type: ignore[union-attr]
-        if not self._timer.isActive():
-            self._timer.start()
+        if not self._timer.isActive() or gap > REFRESH_MS / 2:
+            self._timer.start(round(max(self._wait, min(1.5 * gap, SLOWEST_MS))))
 
     def _refresh(self) -> bool:
         """Show the Markdown of an unfinished tail, all of it, if that is due and possible."""
@@ -103,7 +106,7 @@ class MarkdownBody(QWidget):
         self._tail.set_html(found[0].content)
         cost = 1000 * (time.thread_time() - began)
         self._refreshed = time.monotonic()
-        self._timer.setInterval(round(min(max(SHARE * cost, REFRESH_MS), SLOWEST_MS)))
+        self._wait = min(max(SHARE * cost, REFRESH_MS), SLOWEST_MS)
         return True
 
     def _show(self, found: list[Block], reuse: TextBlock | CodeBlock | None = None) -> None:
