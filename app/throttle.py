@@ -34,7 +34,7 @@ class Throttle(QObject):
     def hold(self, most_ms: int) -> None:
         """As if it had just run: the next run comes after the interval, or after this time if that is shorter."""
         self._wanted = False
-        self._timer.start(min(most_ms, self._pace.interval(self._interval) if self._pace else self._interval))
+        self._timer.start(min(most_ms, self._wait()))
 
     def flush(self) -> None:
         """Run now if a run is waiting."""
@@ -52,5 +52,8 @@ class Throttle(QObject):
 
     def _run(self) -> None:
         self._wanted = False
-        self._timer.start(self._pace.interval(self._interval) if self._pace else self._interval)
+        self._timer.start(self._wait())
         self._call()
+
+    def _wait(self) -> int:
+        return self._pace.interval(self._interval) if self._pace else self._interval

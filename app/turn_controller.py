@@ -110,8 +110,10 @@ class TurnController(QObject):
         else:
             self._pane.set_state("")
         self._phase = last if isinstance(last, Phase) else None
-        self._announce()
-        if isinstance(last, TurnEnd):
+        over = isinstance(last, TurnEnd)
+        if self.turn.rounds or self._phase is not None or over:  # before, there is nothing to draw
+            self._announce()
+        if over:
             self._announce.flush()
             self._end(last)
 

@@ -84,6 +84,8 @@ class ConversationView(QWidget):
         self._messages = {m.id: m for m in messages}
         self.tokens.keep_only(self._messages.keys() | self._live.keys())
         self.flow.set_items([self._item(m) for m in messages], at_end)
+        for key in self._live:
+            self.flow.keep(key, True)
         for key in same:
             view = self.view_of(key)
             if view is not None and not view.running:
@@ -97,7 +99,8 @@ class ConversationView(QWidget):
         return list(self._messages)
 
     def begin(self, message: int) -> None:
-        """This reply is running; its text will be appended, also while another chat is shown."""
+        """This reply is running; its text will be appended, also while another chat is shown. Best called before
+        `set_messages` shows it: its widget is then made once."""
         self._live[message] = ""
         if message in self._messages:
             self.flow.remake(message)

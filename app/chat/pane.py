@@ -176,8 +176,8 @@ class ChatPane(QWidget):
             self.settings.max_new_tokens(),
         )
         self._running = request
-        self.view.set_messages(self._path)
         self.view.begin(reply.id)
+        self.view.set_messages(self._path)
         self._set_busy(True)
         self.chats_changed.emit()
         self.generate.emit(request)

@@ -31,6 +31,7 @@ class TextBlock(Findable, QTextBrowser):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._html: str | None = None
+        self._sheet = ""
         self._heights: dict[int, int] = {}  # by width, of the present content
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -52,7 +53,10 @@ class TextBlock(Findable, QTextBrowser):
     def set_html(self, html: str) -> None:
         """Show safe HTML; keeps nothing of what was shown."""
         self._html = html
-        self.document().setDefaultStyleSheet(style_sheet())
+        sheet = style_sheet()
+        if sheet != self._sheet:
+            self._sheet = sheet
+            self.document().setDefaultStyleSheet(sheet)
         self.setHtml(html)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if "<a " in html else Qt.FocusPolicy.ClickFocus)
         self.updateGeometry()

@@ -39,6 +39,8 @@ class PhaseBar(QWidget):
         self._row = QHBoxLayout()
         self._row.setSpacing(GAP_SMALL // 2)
         self._row.addStretch(1)
+        self._strut = QWidget()  # as high as a step: without any the tree above must not jump
+        self._row.addWidget(self._strut)
         self.sentence = QLabel(WAITING)
         self.sentence.setTextFormat(Qt.TextFormat.PlainText)
         self.sentence.setWordWrap(True)
@@ -91,6 +93,7 @@ class PhaseBar(QWidget):
             f"QToolButton:disabled {{ color: {t.color('muted').name()}; }}"
             f"QToolButton:checked:disabled {{ color: {t.color('on_accent').name()}; }}"
         )
+        self._strut.setFixedSize(0, self.back.sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
         """May be narrower than its buttons: the last ones are cut, the arrows never."""
@@ -136,7 +139,7 @@ class PhaseBar(QWidget):
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.clicked.connect(lambda: self._clicked(index))
         self.buttons.append(button)
-        self._row.insertWidget(self._row.count() - 1, button)
+        self._row.insertWidget(self._row.count() - 2, button)
 
     def _clicked(self, index: int) -> None:
         self.buttons[index].setChecked(index == self.index)
