@@ -68,12 +68,20 @@ class Driver(QObject):
         screen = self.window.screen()
         screen.grabWindow(self.window.winId()).save(str(self.out / f"{name}.png"))
 
-    def type(self, text: str) -> None:
-        """As a person does."""
+    def write(self, text: str) -> None:
+        """As a person does, only that all keys come at once."""
         field = self.window.panels.pane.composer.input
         field.setFocus()
         QTest.keyClicks(field, text)
-        QTest.keyClick(field, Qt.Key.Key_Return)
+
+    def send(self) -> None:
+        """Press Enter."""
+        QTest.keyClick(self.window.panels.pane.composer.input, Qt.Key.Key_Return)
+
+    def type(self, text: str) -> None:
+        """Both."""
+        self.write(text)
+        self.send()
 
     def idle(self) -> bool:
         """Nothing runs."""
@@ -89,20 +97,51 @@ class Driver(QObject):
         yield lambda: w.models.state == "ready" and w.panels.pane.chat > 0 and self.idle()
         w.settings.set_sampling(SamplingConfig())
         w.settings.set_config(w.settings.config.with_(**TREE))  # trees to look at, in every round
-        dog = Watchdog(self)
-        dog.start()
-        self.type(PROMPT[self.real])
-        yield lambda: w.selection.count >= 3
-        self.shot("streaming")
-        dog.reset()  # the picture is our doing
-        yield self.idle
-        dog.stop()
-        self.result |= {"longest_block_ms": dog.longest_ms, "own_work_ms": dog.longest_cpu_ms, "blocks": dog.report()}
+        yield from self.watched_reply(w)
         self.result |= {"rounds": w.selection.count, "tau": w.panels.status.tau.text()}
         reply = w.store.messages.path(w.panels.pane.chat)[-1]
         self.result |= {"reply": reply.content, "finish_reason": reply.finish_reason}
         yield from self.look(w)
         yield from self.step_engine(w)
+
+    def watched_reply(self, w: MainWindow) -> Iterator[Wait]:
+        """A reply during which the chat is left and found again; how long each part of it held the main thread."""
+        dog, first = Watchdog(self), w.panels.pane.chat
+        held: dict[str, list[float]] = {}
+        reports = []
+
+        def part(name: str) -> None:
+            dog.stop()
+            held[name] = [round(dog.longest_ms, 1), round(dog.longest_cpu_ms, 1)]
+            reports.extend(text for _, text in dog.blocks)
+
+        self.write(PROMPT[self.real])
+        yield lambda: True
+        dog.start()
+        self.send()
+        yield lambda: w.selection.count >= 3
+        part("start")
+        self.shot("streaming")  # not watched: the picture is our doing
+        yield lambda: True
+        dog.start()
+        w.actions_["new_chat"].trigger()
+        yield lambda: w.selection.turn is None
+        yield lambda: True
+        w.panels.chats.select(first)
+        w.pages.open_chat(first)
+        yield lambda: w.selection.count >= 3
+        yield lambda: True
+        part("switch")
+        dog.start()
+        yield lambda: w.turns.turn is not None and w.turns.turn.end is not None
+        yield self.idle
+        part("rest")
+        self.result |= {
+            "longest_block_ms": max(wall for wall, _ in held.values()),
+            "own_work_ms": max(own for _, own in held.values()),
+            "held_ms": held,
+            "blocks": reports,
+        }
 
     def look(self, w: MainWindow) -> Iterator[Wait]:
         """A slider, a round, its steps, the origin of tokens."""

@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import onnxruntime  # noqa: F401  (before Qt, as main.py does)
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 
 from app.cli.bench_prompts import BUILT_IN
 from engine import ChatSession, EngineConfig, Model, SamplingConfig, Turn, ensure_model
@@ -134,10 +136,14 @@ def in_window(args: argparse.Namespace) -> None:
             w.settings.set_sampling(SamplingConfig())
             w.settings.set_config(with_settings(w.settings.config, args))
             self._timer.setInterval(100)
+            field = w.panels.pane.composer.input
+            field.setFocus()
+            QTest.keyClicks(field, prompt)
+            yield lambda: True
             if dog is not None:
                 dog.start()
             self._marks.clear()
-            self.type(prompt)
+            QTest.keyClick(field, Qt.Key.Key_Return)
             yield lambda: w.selection.turn is not None and w.selection.turn.end is not None and self.idle()
             (began, used), (ended, used_then) = self._marks
             found = {**told(w.selection.turn), "share": (used_then - used) / (ended - began)}

@@ -4,8 +4,8 @@
         [--hide show_tree,show_plots] [--watchdog] [--events] [--pool FILE]
 
 Two processes stay open, each with the default model: the real window on a screen, and a headless one. Per prompt the
-window's process answers three times: its engine alone, typed into a new chat, its engine alone. The typed reply is
-compared with the mean of the two beside it, so a machine that gets slower or faster cancels out; the two against each
+window's process answers five times: its engine alone, typed into a new chat, alone, typed, alone. A typed reply is
+compared with the mean of the two beside it, so a machine that gets slower or faster cancels out; those two against each
 other are the machine's noise. The headless process answers too, to show that "alone" is no slower than headless: two
 processes with the same model differ by up to 10 % all their lives, so they say nothing about 5 %.
 
@@ -31,7 +31,8 @@ from typing import Any
 
 from tests.app.speed_child import PROMPTS, add_options
 
-ORDER = ("headless", "before", "typed", "after")
+ORDER = ("headless", "alone", "typed", "alone", "typed", "alone")
+NAMES = ("headless", "alone", "typed")
 SETTLE = 0.25  # seconds: what a reply leaves to be done must not fall into the next one
 RESAMPLES = 2000
 
@@ -85,21 +86,22 @@ def spread(ratios: Sequence[float]) -> dict[str, Any]:
 
 
 def measure(window: Side, headless: Side, seconds: float) -> Found:
-    """Replies by kind, one of each per prompt, until the time is over; the first of each only warms up."""
+    """Replies by name, in the order they came, until the time is over; the first of each only warms up."""
     found: Found = defaultdict(list)
 
     def ask(name: str, prompt: int) -> dict[str, Any]:
         side = headless if name == "headless" else window
         return side.ask("typed" if name == "typed" else "alone", prompt)
 
-    for name in ORDER:
+    for name in NAMES:
         ask(name, 0)
     until, number = time.monotonic() + seconds, 0
-    while number < 2 or time.monotonic() < until:
-        for name in ORDER:
-            found[name].append(ask(name, number % len(PROMPTS)))
-        if len({found[name][-1]["text"] for name in ORDER}) > 1:
+    while number < 1 or time.monotonic() < until:
+        replies = [(name, ask(name, number % len(PROMPTS))) for name in ORDER]
+        if len({reply["text"] for _, reply in replies}) > 1:
             raise SystemExit("The texts differ, so the rates say nothing.")
+        for name, reply in replies:
+            found[name].append(reply)
         number += 1
     return found
 
@@ -110,24 +112,27 @@ def pooled(found: Found, path: Path) -> Found:
     slim = {name: [{k: v for k, v in r.items() if k != "text"} for r in replies] for name, replies in found.items()}
     with path.open("a") as file:
         file.write(json.dumps(slim) + "\n")
-    return {name: [reply for run in [*runs, slim] for reply in run[name]] for name in ORDER}
+    return {name: [reply for run in [*runs, slim] for reply in run[name]] for name in NAMES}
 
 
 def report(found: Found) -> dict[str, Any]:
     """The figures."""
-    rates = {name: [reply["rate"] for reply in found[name]] for name in ORDER}
-    alone = [2 / (1 / a + 1 / b) for a, b in zip(rates["before"], rates["after"], strict=True)]
+    rates = {name: [reply["rate"] for reply in found[name]] for name in NAMES}
+    alone = rates["alone"]  # three per prompt: the middle one stands beside both typed ones
+    beside = [(alone[n + k], alone[n + k + 1]) for n in range(0, len(alone), 3) for k in (0, 1)]
+    usual = [2 / (1 / a + 1 / b) for a, b in beside]
+    apart = [statistics.mean(usual[n : n + 2]) for n in range(0, len(usual), 2)]
     result: dict[str, Any] = {
-        "typed_to_alone": spread([w / h for w, h in zip(rates["typed"], alone, strict=True)]),
-        "alone_to_alone": spread([b / a for a, b in zip(rates["before"], rates["after"], strict=True)]),
-        "alone_to_headless": spread([a / h for a, h in zip(alone, rates["headless"], strict=True)]),
+        "typed_to_alone": spread([w / h for w, h in zip(rates["typed"], usual, strict=True)]),
+        "alone_to_alone": spread([b / a for a, b in beside]),
+        "alone_to_headless": spread([a / h for a, h in zip(apart, rates["headless"], strict=True)]),
         "tokens_per_second": {name: round(statistics.median(values), 1) for name, values in rates.items()},
         "ms_per_round": {
             name: {
                 part: round(statistics.median(reply["parts"][part] for reply in found[name]), 2)
                 for part in found[name][0]["parts"]
             }
-            for name in ORDER
+            for name in NAMES
         },
         "main_thread_share": round(statistics.median(reply["share"] for reply in found["typed"]), 3),
     }
