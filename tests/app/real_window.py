@@ -121,6 +121,7 @@ class Driver(QObject):
         self.send()
         yield lambda: w.selection.count >= 3
         part("start")
+        yield lambda: True  # what was told just now is laid out by then
         self.shot("streaming")  # not watched: the picture is our doing
         yield lambda: True
         dog.start()
