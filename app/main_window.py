@@ -73,7 +73,7 @@ class MainWindow(QMainWindow):
         self.models = ModelController(link, store, self.settings, self)
         self.turns = TurnController(link, store, self.panels.pane, self.selection, self.settings, self)
         self.shelf = TraceShelf(self.tasks, store, self)
-        self.presenter = Presenter(store, self.panels.pane, self.selection, self.shelf, self.turns, self)
+        self.presenter = Presenter(self.panels.pane, self.selection, self.shelf, self.turns, self)
         self.player = Player(self.selection, self.panels.tree.stepper, self)
         self.files = FileCommands(self, store, self.selection, self.panels, self.models, self.tasks)
         self.sampling = SamplingSync(self.panels.pane.settings, self.settings, self)

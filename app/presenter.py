@@ -6,7 +6,6 @@ from PySide6.QtCore import QObject
 
 from app.chat.pane import ChatPane
 from app.selection import Selection
-from app.store import Store, StoreError
 from app.trace_shelf import TraceShelf
 from app.turn_controller import TurnController
 from engine import Turn
@@ -21,7 +20,6 @@ class Presenter(QObject):
 
     def __init__(
         self,
-        store: Store,
         pane: ChatPane,
         selection: Selection,
         shelf: TraceShelf,
@@ -29,7 +27,7 @@ class Presenter(QObject):
         parent: QObject,
     ) -> None:
         super().__init__(parent)
-        self._store, self._pane, self._selection = store, pane, selection
+        self._pane, self._selection = pane, selection
         self._shelf, self._turns = shelf, turns
         self._wanted = 0  # message whose turn is to be shown when it is found
         self.mine: set[int] = set()
@@ -60,10 +58,7 @@ class Presenter(QObject):
         if running is not None and running.chat == chat:
             self.show_reply(running.message)
             return
-        try:
-            path = self._store.messages.path(chat) if chat else []
-        except StoreError:
-            path = []
+        path = self._pane.path if chat == self._pane.chat else ()
         last = next((m for m in reversed(path) if m.role == "assistant" and m.has_trace), None)
         if last is None:
             self._show(0, None)

@@ -100,6 +100,11 @@ class ChatPane(QWidget):
         """The shown chat; 0 for none."""
         return self._chat
 
+    @property
+    def path(self) -> Sequence[Message]:
+        """The shown branch, first message first."""
+        return self._path
+
     def open_chat(self, chat: int, message: int = 0, words: str = "") -> None:
         """Show a chat, at its end or at a message, `words` marked."""
         self.settings.flush()
