@@ -137,7 +137,7 @@ def prompt_of(model: Model, length: int) -> list[Message]:
     raise AssertionError(f"no prompt of {length} tokens")
 
 
-@pytest.mark.parametrize("length", [127, 128, 129, 130, 257])
+@pytest.mark.parametrize("length", [128, 129, 257])
 def test_prompts_around_the_end_of_a_chunk(model: Model, length: int) -> None:
     """A prompt read in chunks of 128, the last of which may be one token, against the same read in one piece."""
     messages = prompt_of(model, length)
@@ -155,7 +155,7 @@ def both(session: ChatSession, config: EngineConfig, messages: Sequence[Message]
 
 def test_a_context_of_3000_tokens(model: Model) -> None:
     """Far back in the text other sums are long; all settings read the same rows, which were read once."""
-    length, tokens = 3000, 16
+    length, tokens = 3000, 12
     messages, session = prompt_of(model, length), ChatSession(model)
     want = [ids(turn) for turn in both(session, PLAIN.with_(max_new_tokens=tokens), messages, length)]
     for config in (BIG, COPYING, LOOKAHEAD):
