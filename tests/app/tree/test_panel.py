@@ -246,7 +246,7 @@ def test_pictures_are_saved_with_words(looking, tmp_path, qtbot):
     with qtbot.waitSignal(looking.message) as said:
         assert looking.save_picture(tmp_path / "tree", "svg") == tmp_path / "tree.svg"
     assert said.args == [f"Saved {tmp_path / 'tree.svg'}."]
-    with qtbot.waitSignal(looking.message) as said:
+    with qtbot.waitSignal(looking.problem) as said:
         assert looking.save_picture(tmp_path / "no" / "tree", "png") is None
     assert "cannot be written" in said.args[0]
 
