@@ -23,6 +23,27 @@ class Prompt:
     text: str
 
 
+_PASSAGES = (
+    "The old lighthouse at the end of the harbour wall was built in 1871, after two ships were lost on the rocks "
+    "in one winter. For ninety years a keeper lived in it with his family, lit the lamp at dusk and wound the "
+    "clockwork that turned it every four hours. In 1961 the lamp was replaced by an electric one, and the keeper "
+    "moved into the town. Today the lighthouse is a small museum, run by volunteers, which is open from May to "
+    "September. Visitors can climb the 112 steps to the lamp room, see the old clockwork, and read the log books "
+    "of four generations of keepers.",
+    "The town council has decided to close the main street to cars on Saturdays, from ten in the morning to six "
+    "in the evening. The trial starts in April and lasts six months. Shops may be supplied before ten, and buses "
+    "use the ring road. Some shopkeepers fear that customers from the villages will stay away; others hope for "
+    "more guests at tables outside. In October the council will count visitors and sales, ask residents, and "
+    "decide whether the street stays closed on Saturdays for good.",
+)
+_CODE = (
+    "def average(lst):\n    if not lst:\n        return 0.0\n    total = 0\n    for value in lst:\n"
+    "        total += value\n    return total / len(lst)\n\n\ndef spread(lst):\n    if not lst:\n"
+    "        return 0.0\n    return max(lst) - min(lst)",
+    "class Stack:\n    def __init__(self):\n        self.items = []\n\n    def push(self, item):\n"
+    "        self.items.append(item)\n\n    def pop(self):\n        return self.items.pop()\n\n"
+    "    def size(self):\n        return len(self.items)",
+)
 BUILT_IN = tuple(
     Prompt(f"{category}-{i}", category, text)
     for category, texts in {
@@ -45,6 +66,11 @@ BUILT_IN = tuple(
         "reasoning": (
             "A train leaves at 14:35 and arrives at 17:10. How long is the journey? Explain step by step.",
             "I have three red socks and five blue socks in a dark drawer. How many must I take to be sure of a pair?",
+        ),
+        "summary": tuple(f"Summarize the following text.\n\n{passage}" for passage in _PASSAGES),
+        "code edit": (
+            f"Rename `lst` to `items` in this code and show all of it again:\n\n```python\n{_CODE[0]}\n```",
+            f"Add type hints to this class and show all of it again:\n\n```python\n{_CODE[1]}\n```",
         ),
     }.items()
     for i, text in enumerate(texts, 1)
