@@ -27,6 +27,9 @@ OTHERS = [
     COPY,
     COPY.with_(eagle_topk=1, draft_predict_length=4),
     COPY.with_(eagle_topk=8, draft_predict_length=40, draft_selection_rule="fcfs", ngram_match_maxlen=1),
+    COPY.with_(draft_min_probability=0.5),
+    TREE.with_(eagle_topk=4, draft_min_probability=0.1, eagle_lookup=1),
+    TREE.with_(eagle_topk=2, draft_predict_length=24, eagle_lookup=1, eagle_merge=True),
 ]
 TEXTS = ("hello there", "the quick brown fox", "an apple", "foo bar")
 
