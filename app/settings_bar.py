@@ -55,16 +55,12 @@ class SettingsBar(QFrame):
         self._main, self._more = FlowGrid(FIELD_WIDTH, even=False), FlowGrid(FIELD_WIDTH, even=False)
         for grid, keys in ((self._main, MAIN_KEYS), (self._more, MORE_KEYS)):
             for key in keys:
-                self.fields[key] = field = SettingField(key, settings)
-                field.refused.connect(self.refused)
+                self.fields[key] = field = self._field(key)
                 grid.add(field)
-        for key in CHOICE_KEYS:
-            self.fields[key] = choice = ChoiceField(key, settings)
-            self._more.add(choice)
         self.more_button = QToolButton(text="More", checkable=True, autoRaise=True)
         self.more_button.setArrowType(Qt.ArrowType.RightArrow)
         self.more_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.more_button.setToolTip("Sampling details and prompt reading")
+        self.more_button.setToolTip("Sampling details, copying, exactness, and where lookahead looks")
         self.more_button.toggled.connect(self._show_more)
         self.sums = QLabel()
         self.sums.setWordWrap(True)
@@ -80,6 +76,13 @@ class SettingsBar(QFrame):
         theme().changed.connect(self._restyle)
         self._restyle()
         self._refresh()
+
+    def _field(self, key: str) -> SettingField | ChoiceField:
+        if key in CHOICE_KEYS:
+            return ChoiceField(key, self._settings)
+        field = SettingField(key, self._settings)
+        field.refused.connect(self.refused)
+        return field
 
     def _arrange(self) -> None:
         line = QHBoxLayout()

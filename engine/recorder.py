@@ -31,6 +31,7 @@ def settings_of(strategy: str, config: EngineConfig, sampling: SamplingConfig) -
         min_p=sampling.min_p,
         repetition_penalty=sampling.repetition_penalty,
         seed=sampling.seed,
+        draft_min_probability=config.draft_min_probability,
     )
 
 

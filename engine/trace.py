@@ -10,6 +10,7 @@ and kept as one `Turn`. Time stamps are milliseconds; `start` counts from the be
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -49,7 +50,7 @@ class Node(NamedTuple):
     logprob: float  # draft log-probability given the parent; 0 for the root
     cum_logprob: float  # sum along the path from the root
     active: bool  # was expanded into the next level
-    kept: bool  # among the draft_predict_length best, or the root: it was verified
+    kept: bool  # among the draft_predict_length best and likely enough, or the root: it was verified
     row: int  # its row in the verify pass, counted after `Round.replayed`; -1 when pruned
     target_token: int  # what the target drew after this node; -1 where it was not asked
     target_text: str
@@ -71,6 +72,7 @@ class Settings:
     min_p: float
     repetition_penalty: float
     seed: int
+    draft_min_probability: float = 0.0  # in traces older than the field, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +154,7 @@ class Round:
         if node.accepted:
             return "accepted: the target chose the same token here"
         if not node.kept:
-            limit = self.settings.draft_predict_length
-            return f"pruned before verification: not among the {limit} likeliest nodes"
+            return f"pruned before verification: {self._why_pruned(node)}"
         if self.corrected:
             return "dropped: an earlier token was corrected, so the tree grew from a wrong text"
         parent = self.nodes[node.parent]
@@ -161,6 +162,12 @@ class Round:
             return "rejected: its parent was rejected"
         wanted = f"rejected: the target wanted {parent.target_text!r}"
         return wanted if parent.target_prob != parent.target_prob else f"{wanted} (p {parent.target_prob:.2f})"
+
+    def _why_pruned(self, node: Node) -> str:
+        least = self.settings.draft_min_probability
+        if least and node.cum_logprob < math.log(least):
+            return f"its path is less likely than draft_min_probability {least:g}"
+        return f"not among the {self.settings.draft_predict_length} likeliest nodes"
 
 
 @dataclass(frozen=True, slots=True)

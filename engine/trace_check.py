@@ -29,6 +29,8 @@ def _round_fault(r: Round) -> str:
     values = (r.settings.temperature, r.settings.top_p, r.settings.min_p, r.settings.repetition_penalty)
     if not all(map(math.isfinite, values)):
         return "a setting is missing"
+    if not 0 <= r.settings.draft_min_probability <= 1:
+        return "its draft_min_probability is no probability"
     if r.drafted_by != "unknown" and (r.drafted_by == "nothing") == bool(r.drafted):
         return f"it has {r.drafted} candidates, drafted by {r.drafted_by}"
     return _tree_fault(r.nodes) or _path_fault(r) or _token_fault(r) or _kv_fault(r.kv, r.verified + len(r.replayed))

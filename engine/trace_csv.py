@@ -15,6 +15,7 @@ COLUMNS = {
     "eagle_topk": "children per node",
     "eagle_depth": "levels of the draft tree",
     "draft_predict_length": "most nodes verified",
+    "draft_min_probability": "least probability of the path of a verified node; 0 is no limit",
     "temperature": "0 is greedy",
     "drafted": "candidate nodes, root excluded",
     "verified": "nodes the target verified, root excluded",
@@ -47,7 +48,8 @@ def _row(r: Round) -> list[object]:
     s, t = r.settings, r.timings
     times = (t.start, t.total, t.draft, t.verify, t.commit, t.host)
     return [
-        *(r.index, r.position, s.strategy, s.eagle_topk, s.eagle_depth, s.draft_predict_length, s.temperature),
+        *(r.index, r.position, s.strategy, s.eagle_topk, s.eagle_depth, s.draft_predict_length),
+        *(s.draft_min_probability, s.temperature),
         *(r.drafted, r.verified, r.accepted_emitted, len(r.emitted)),
         *(f"{ms:.3f}" for ms in times),
         *(r.kv.before, r.kv.appended, len(r.kv.kept), r.drafted_by),

@@ -40,7 +40,7 @@ def round_text(round_: Round, *, show_pruned: bool = False) -> str:
 def headline(round_: Round) -> str:
     """Counts and times of the round on one line."""
     t = round_.timings
-    drafted = {"copy": "copied", "ngram": "looked up"}.get(round_.drafted_by, "drafted")
+    drafted = {"copy": "copied", "merged": "drafted or copied", "ngram": "looked up"}.get(round_.drafted_by, "drafted")
     counts = f"{round_.drafted} {drafted}, {round_.verified} verified, {round_.accepted_emitted} accepted, "
     phases = f"draft {t.draft:.1f}, verify {t.verify:.1f}, commit {t.commit:.1f}, host {t.host:.1f}"
     if not round_.drafted:

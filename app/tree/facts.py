@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from app.tree.copied import is_estimate, node_origin
 from app.tree.drawing import OWN, Key
-from app.tree.words import drafter, node_fate, number, origin, own_token, own_token_fate, percent, visible
+from app.tree.words import node_fate, number, own_token, own_token_fate, percent, visible
 from engine.trace import Node, Round, Token
 
 
@@ -28,9 +29,9 @@ def node_facts(shown: Round, node: Node) -> list[tuple[str, str]]:
     pairs.append(("depth", str(node.depth)))
     if node.id:
         siblings = sum(n.parent == node.parent for n in shown.nodes)
-        guess = ", an estimate" if drafter(shown) in ("copy", "ngram") else ""
+        guess = ", an estimate" if is_estimate(shown, node) else ""
         pairs += [
-            ("drafted by", origin(shown) or "not recorded"),
+            ("drafted by", node_origin(shown, node) or "not recorded"),
             ("rank", f"{node.rank + 1} of {siblings} siblings"),
             ("draft p", f"{percent(math.exp(node.logprob))}  (log {number(node.logprob)}{guess})"),
             ("p of the path", f"{percent(math.exp(node.cum_logprob))}  (log {number(node.cum_logprob)})"),

@@ -7,9 +7,10 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from app.tree.copied import node_origin
 from app.tree.drawing import OWN, Key
 from app.tree.facts import wanted
-from app.tree.words import node_fate, number, origin, own_token, own_token_fate, percent, visible
+from app.tree.words import node_fate, number, own_token, own_token_fate, percent, visible
 from engine.trace import Node, Round
 
 Index = QModelIndex | QPersistentModelIndex
@@ -142,5 +143,5 @@ def node_cells(shown: Round, node: Node) -> tuple[str, ...]:
         wanted(node),
         number(node.logprob) if inner else "",
         number(node.cum_logprob) if inner else "",
-        origin(shown) if inner else "",
+        node_origin(shown, node) if inner else "",
     )

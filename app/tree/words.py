@@ -64,16 +64,6 @@ def drafter(shown: Round) -> DraftedBy:
     return "copy" if copied else "unknown"
 
 
-def origin(shown: Round) -> str:
-    """`drafter` in words."""
-    return {
-        "head": "the draft head",
-        "copy": "copied text",
-        "merged": "the draft head and copied text",
-        "ngram": "looked-up text",
-    }.get(drafter(shown), "")
-
-
 def own_token(shown: Round) -> Token | None:
     """The token the target drew after the last accepted node (bonus, correction or plain), emitted or not."""
     last = shown.nodes[shown.path()[-1]]

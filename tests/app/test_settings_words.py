@@ -26,8 +26,8 @@ def tree(k, d, n, kind="eagle"):
 
 def test_every_setting_with_a_range_has_a_slider_and_a_name():
     """A setting added to the engine must not be forgotten in the window; the seed is no quantity to slide."""
-    assert {*MAIN_KEYS, *MORE_KEYS, "seed"} == set(RANGES)
     assert set(CHOICE_KEYS) == set(CHOICES) | set(SWITCHES)
+    assert {*MAIN_KEYS, *MORE_KEYS, "seed"} == set(RANGES) | set(CHOICE_KEYS)
     assert {*NAMES, "seed"} == set(RANGES) | set(CHOICE_KEYS)
 
 
@@ -99,6 +99,50 @@ def test_meaningless_trees_are_explained(config, word):
 @pytest.mark.parametrize("config", [tree(1, 3, 3), tree(4, 5, 10), tree(2, 2, 6), tree(1, 3, 9, "")])
 def test_sensible_trees_are_not_commented(config):
     """A hint that is always there is not read."""
+    assert hints(config, WARM) == []
+
+
+def test_annotation_promises_no_more_than_is_drafted():
+    """With a least probability the numbers are limits; copies are longer than the tree and cost no pass."""
+    sure = tree(4, 5, 10).with_(draft_min_probability=0.1, eagle_lookup=0)
+    assert "verified ≤ min(10, 68) = 10 nodes    draft passes ≤ 5 a round" in annotation(sure)
+    assert "copied" not in annotation(sure)
+    assert "where text is copied: up to 16 nodes, no pass" in annotation(sure.with_(eagle_lookup=2))
+    joined = annotation(sure.with_(eagle_lookup=2, eagle_merge=True))
+    assert "copied text joins; 10 tokens and more go alone: up to 16 nodes, no pass" in joined
+    assert "joins" not in annotation(tree(2, 2, 3).with_(eagle_lookup=3, eagle_merge=True))
+    assert "chain of ≤ 9 nodes    draft passes ≤ 9" in annotation(tree(4, 2, 9, "mtp").with_(draft_min_probability=0.1))
+
+
+@pytest.mark.parametrize(
+    ("config", "word"),
+    [
+        (tree(4, 5, 10).with_(eagle_merge=True, eagle_lookup=0), "nothing is copied"),
+        (tree(2, 2, 3).with_(eagle_merge=True, eagle_lookup=3), "eagle_merge does nothing"),
+        (tree(4, 5, 10).with_(draft_min_probability=0.6), "a single node"),
+        (tree(4, 5, 10).with_(draft_min_probability=0.3), "level 1"),
+        (tree(4, 5, 10, "mtp").with_(draft_min_probability=0.3), "after one token"),
+    ],
+    ids=["no copies", "full of the copy", "one node", "one level", "one token"],
+)
+def test_chances_and_copies_that_mean_nothing_are_explained(config, word):
+    """As for the shape of the tree: allowed, and said."""
+    (hint,) = hints(config, WARM)
+    assert word in hint
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        tree(4, 5, 10).with_(draft_min_probability=0.25),
+        tree(4, 1, 4).with_(draft_min_probability=0.3),
+        tree(2, 2, 3).with_(eagle_merge=True, eagle_lookup=2),
+        tree(4, 5, 10, "").with_(draft_min_probability=0.6, eagle_merge=True),
+        tree(1, 5, 10, "lookahead").with_(draft_min_probability=0.6),
+    ],
+)
+def test_sensible_chances_and_copies_are_not_commented(config):
+    """Lookahead's estimate is a share of counts, and may be high for many tokens of a chain."""
     assert hints(config, WARM) == []
 
 

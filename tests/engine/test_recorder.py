@@ -172,3 +172,15 @@ def test_half_characters_keep_their_bytes(tiny: Loaded) -> None:
             for t in (*r.replayed, *r.provisional):
                 assert t.raw == model.tokenizer.raw(t.id)
     assert halves >= 3
+
+
+def test_an_unlikely_node_was_not_pruned_for_its_rank(tiny: Loaded) -> None:
+    """With `draft_min_probability` the limit is often not reached: the record says which of the two it was."""
+    turn = reply(tiny(Tiny()), TREE.with_(draft_min_probability=0.2))
+    pruned = [(r, n) for r in turn.rounds for n in r.nodes if not n.kept]
+    assert {r.settings.draft_min_probability for r in turn.rounds} == {0.2}
+    for r, n in pruned:
+        unlikely = n.cum_logprob < math.log(0.2)
+        assert ("less likely than draft_min_probability 0.2" in r.fate(n)) == unlikely
+        assert unlikely or r.verified == TREE.draft_predict_length
+    assert pruned

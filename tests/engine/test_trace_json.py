@@ -135,6 +135,7 @@ DAMAGE: list[tuple[Change, str]] = [
     (lambda d: d["rounds"][1]["timings"].update(draft=None), "a time is negative or missing"),
     (lambda d: d["rounds"][1]["timings"].update(total=-1), "a time is negative or missing"),
     (lambda d: d["rounds"][1]["settings"].update(top_p="inf"), "a setting is missing"),
+    (lambda d: d["rounds"][1]["settings"].update(draft_min_probability=7.0), "draft_min_probability is no probability"),
     (lambda d: d["rounds"][1]["nodes"]["parent"].__setitem__(3, 3), "node 3 hangs on node 3"),
     (lambda d: d["rounds"][1]["nodes"]["parent"].__setitem__(3, -1), "node 3 hangs on node -1"),
     (lambda d: d["rounds"][1]["nodes"]["id"].__setitem__(3, 4), "node 3 has id 4"),

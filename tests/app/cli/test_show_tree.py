@@ -55,6 +55,7 @@ def test_every_fate_has_its_mark() -> None:
 def test_copied_drafts_are_called_copied() -> None:
     """No head drafted them."""
     assert "4 copied, 3 verified" in round_text(replace(small_round(), drafted_by="copy"))
+    assert "4 drafted or copied, 3 verified" in round_text(replace(small_round(), drafted_by="merged"))
     assert "4 looked up, 3 verified" in round_text(replace(small_round(), drafted_by="ngram"))
 
 

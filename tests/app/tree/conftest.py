@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
+import math
 from dataclasses import replace
 
 import pytest
 
-from engine.trace import KvChange, Round, Token, Turn
+from engine.trace import KvChange, Node, Round, Token, Turn
 from tests.fake_turn import fake_turn
 
 
@@ -42,6 +43,29 @@ def copied() -> Round:
     shown = fake_turn(2, rounds=9, topk=1, depth=16, length=16, accept=1.0).rounds[4]
     assert len(shown.accepted) == 16
     return replace(shown, drafted_by="copy")
+
+
+@pytest.fixture(scope="session")
+def merged(shown: Round) -> Round:
+    """Two levels of two, and a chain of three behind a match of three: its first token the head had as well.
+
+    Nodes: 1 (both) and 2 under the root; 3 (copied), 4, 5 under 1, and 6, 7 under 2; 8 (copied) under 3.
+    """
+    parents, logs, kept = (0, 0, 1, 1, 1, 2, 2, 3), (0.75, 0.2, 0.75, 0.45, 0.3, 0.4, 0.1, 0.75), {0, 1, 3, 4, 5, 8}
+    root = shown.nodes[0]._replace(active=True)
+    nodes: list[Node] = [root]
+    for i, (parent, p) in enumerate(zip(parents, logs, strict=True), start=1):
+        above = nodes[parent]
+        row = sorted(kept).index(i) if i in kept else -1
+        log, rank = math.log(p), sum(other == parent for other in parents[: i - 1])
+        path = above.cum_logprob + log
+        node = Node(i, parent, above.depth + 1, rank, 90 + i, f" w{i}", log, path, i in parents, i in kept, row,
+                    5 if row >= 0 else -1, " no" if row >= 0 else "", math.nan, False)  # fmt: skip
+        nodes.append(node)
+    own = Token(root.target_token, root.target_text, "bonus", 0, 0.5, 1.0)
+    settings = replace(shown.settings, eagle_topk=2, eagle_depth=2, draft_predict_length=5, draft_min_probability=0.16)
+    return replace(shown, settings=settings, nodes=tuple(nodes), accepted=(), emitted=(own,), text=own.text,
+                   kv=KvChange(shown.kv.before, 6, (0,)), drafted_by="merged")  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -108,10 +108,10 @@ def test_waiting_before_commit_shows_the_fates(shown):
 
 def test_waiting_is_said_and_placed(shown):
     """The bar shows where the engine stands, also beyond the usual depth."""
-    phase = Phase(4, "level", 7, partial(shown, 5))
-    labels, index = phase_labels(phase, 5)
-    assert labels[index] == "7"
-    assert phase_step(phase).sentence.startswith("The engine waits: the draft has made level 7, 68 candidates")
+    phase = Phase(4, "level", 5, partial(shown, 5))
+    labels, index = phase_labels(phase, 3)
+    assert labels[index] == "5"
+    assert phase_step(phase).sentence.startswith("The engine waits: the draft has made level 5, 68 candidates")
     labels, index = phase_labels(Phase(4, "commit", 0, shown.nodes), 5)
     assert labels[index] == "commit"
 
@@ -130,3 +130,35 @@ def test_looked_up_drafts_have_no_passes(shown):
     told = by_name(replace(shown, drafted_by="ngram"), "level", 1).sentence
     assert "looked up in earlier text" in told
     assert "pass of the draft head" not in by_name(replace(shown, drafted_by="ngram"), "level", 5).sentence
+
+
+def test_a_merged_tree_has_a_step_for_the_copied_text(merged):
+    """The head made two levels in two passes; what it did not have comes after them, without a pass."""
+    told = steps(merged)
+    assert [s.label for s in told] == ["root", "1", "2", "copy", "prune", "verify", "accept", "commit"]
+    assert "of the root make 2 candidates" in told[1].sentence
+    assert "of 2 nodes chosen for it make 4 candidates; all 2 passes" in told[2].sentence
+    assert told[3].sentence == "Copied text joins the tree, no draft pass: 2 candidates that the head did not have."
+    seen = [{i for i, state in states(merged, step).items() if state == "drafted"} for step in told[1:4]]
+    assert seen == [{1, 2}, {1, 2, 4, 5, 6, 7}, set(range(1, 9))]
+
+
+def test_pruned_for_being_unlikely_is_said(merged, copied):
+    """`draft_predict_length` is not to blame for what `draft_min_probability` left out."""
+    sentence = by_name(merged, "prune").sentence
+    assert sentence == (
+        "The 5 likeliest paths of 8 candidates stay; 3 pruned, 2 of them less likely than draft_min_probability 0.16."
+    )
+    nodes = tuple(n._replace(kept=n.depth < 4, row=n.row if n.depth < 4 else -1) for n in copied.nodes)
+    cut = replace(copied, nodes=nodes, settings=replace(copied.settings, draft_min_probability=0.3))
+    told = by_name(cut, "prune").sentence
+    assert told == "3 of 16 copied tokens stay: the path to the others is below draft_min_probability 0.3."
+
+
+def test_waiting_for_copied_text_is_no_level(merged, copied):
+    """The chain comes whole, whether alone or behind the levels of the head."""
+    phase = Phase(4, "level", 3, merged.nodes[:3])
+    assert phase_step(phase).sentence == "The engine waits: copied text has come, 2 candidates so far."
+    assert phase_labels(phase, 2) == (["root", "1", "2", "copy", "prune", "verify", "accept", "commit"], 3)
+    alone = Phase(4, "level", 1, copied.nodes)
+    assert phase_labels(alone, 2) == (["root", "copy", "prune", "verify", "accept", "commit"], 1)

@@ -96,3 +96,12 @@ def test_mtp_stops_early_too(model: Model) -> None:
 def test_off_by_default(key: str) -> None:
     """MNN has neither: its settings alone must mean what they mean there."""
     assert getattr(EngineConfig(), key) == 0
+
+
+@pytest.mark.parametrize(("least", "nodes", "levels"), [(0.26, 3, 1), (0.51, 1, 1)])
+def test_what_the_window_says_of_high_chances(model: Model, least: float, nodes: int, levels: int) -> None:
+    """Above a quarter the head makes one level, above a half one node: app/settings_words.py says so."""
+    turn = reply(model, TREE.with_(draft_min_probability=least))
+    drafted = [r for r in turn.rounds if r.drafted]
+    assert max(n.depth for r in drafted for n in r.nodes) == levels
+    assert max(r.verified for r in drafted) <= nodes
