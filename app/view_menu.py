@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QActionGroup, QDesktopServices
-from PySide6.QtWidgets import QApplication
 
 from app.chat.pane import zoom
 from app.log import log_path
@@ -123,5 +122,10 @@ class ViewMenu(QObject):
             self._window.say(f"The log is in {folder}.")
 
     def _about(self) -> None:
-        version = QApplication.applicationVersion()
+        from importlib import metadata  # 40 ms, and rarely wanted
+
+        try:
+            version = metadata.version("eyrie")
+        except metadata.PackageNotFoundError:
+            version = ""
         self._window.say(f"{ABOUT} Version {version}." if version else ABOUT)

@@ -6,7 +6,6 @@ import gc
 import os
 import sys
 import threading
-from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.engine_api import EngineLoader, real_engine
 from app.engine_link import EngineLink
+from app.first_paint import FirstPaint
 from app.log import log_path, start_log, stop_log, unexpected
 from app.main_window import MainWindow
 from app.store import open_store
@@ -64,7 +64,6 @@ def run(argv: list[str], *, load_engine: EngineLoader = real_engine) -> int:
     app = QApplication.instance() or QApplication(["eyrie"])
     assert isinstance(app, QApplication)
     app.setApplicationName("Eyrie")
-    app.setApplicationVersion(_version())
     app.setDesktopFileName("eyrie")
     start_log()
     theme()
@@ -78,9 +77,10 @@ def run(argv: list[str], *, load_engine: EngineLoader = real_engine) -> int:
     interrupts.timeout.connect(lambda: None)
     interrupts.start()
     window.show()
-    QTimer.singleShot(0, window.start)
+    first = FirstPaint(window)
+    first.done.connect(window.start)
     if argv[:1] == ["replay"] and len(argv) > 1:
-        QTimer.singleShot(0, lambda: window.files.open_trace(Path(argv[1])))
+        first.done.connect(lambda: window.files.open_trace(Path(argv[1])))
     gc.collect()
     gc.freeze()  # what the window is made of need not be looked through again and again while a reply streams
     gc.set_threshold(*COLLECT_AFTER)
@@ -108,10 +108,3 @@ def _watchdog() -> Watchdog | None:
     watchdog = Watchdog()
     watchdog.start()
     return watchdog
-
-
-def _version() -> str:
-    try:
-        return metadata.version("eyrie")
-    except metadata.PackageNotFoundError:
-        return ""

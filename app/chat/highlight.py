@@ -1,19 +1,19 @@
-"""Colours of code, by Pygments. Knows languages and formats, no widget."""
+"""Colours of code, by Pygments, which is loaded with the first code. Knows languages and formats, no widget."""
 
 from __future__ import annotations
 
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
-from pygments.lexer import Lexer
-from pygments.lexers import get_all_lexers, get_lexer_by_name
-from pygments.style import Style
-from pygments.styles import get_style_by_name
-from pygments.token import Token, _TokenType
-from pygments.util import ClassNotFound
 from PySide6.QtCore import QThreadPool
 from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextCursor, QTextDocument
 
 from app.theme import contrast, theme
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+    from pygments.style import Style
+    from pygments.token import _TokenType
 
 LARGEST = 200_000  # characters; longer code stays plain, colouring it would hold the window
 READABLE = 4.5  # contrast ratio
@@ -24,6 +24,9 @@ def lexer_for(language: str) -> Lexer | None:
     """The lexer of a language name as written after a fence; None for none or an unknown one."""
     if not language:
         return None
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
+
     try:
         return get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except ClassNotFound:
@@ -44,11 +47,15 @@ def language_name(language: str) -> str:
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
+    from pygments.lexers import get_all_lexers
+
     return {alias.lower(): name for name, aliases, _, _ in get_all_lexers(plugins=False) for alias in aliases}
 
 
 def colour(document: QTextDocument, language: str) -> None:
     """Set the formats of a document that holds code; the text stays as it is."""
+    from pygments.token import Token
+
     cursor = QTextCursor(document)
     cursor.beginEditBlock()
     cursor.select(QTextCursor.SelectionType.Document)
@@ -71,6 +78,8 @@ def colour(document: QTextDocument, language: str) -> None:
 
 @lru_cache(maxsize=2)
 def _style(dark: bool) -> type[Style]:
+    from pygments.styles import get_style_by_name
+
     return get_style_by_name("github-dark" if dark else "xcode")
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 SCHEMES = ("http", "https", "mailto")
 ENDING = re.compile(r"\n[ \t]*\n(?![-*+>|]|\d+[.)])\S.*\n|\n(?:#|```|~~~)")  # a line that may begin a new block
@@ -43,27 +45,27 @@ def safe_url(url: str) -> str:
     return url.strip() if parts.scheme.lower() in SCHEMES and complete else ""
 
 
-class _AnyLink(MarkdownIt):
-    """Lets every link through: which may stay is decided in `inline_html`, and the words of the others must stay."""
+@lru_cache(maxsize=2)
+def _engine(structure_only: bool = False) -> MarkdownIt:
+    """The parser, loaded when there is something to parse; it finds only where blocks end with `structure_only`."""
+    from markdown_it import MarkdownIt
 
-    def validateLink(self, url: str) -> bool:
-        return True
+    class AnyLink(MarkdownIt):
+        """Lets every link through: `inline_html` decides which may stay, and the words of the others must stay."""
 
+        def validateLink(self, url: str) -> bool:
+            return True
 
-def _engine() -> MarkdownIt:
-    md = _AnyLink("commonmark", {"html": False, "breaks": True, "maxNesting": 60})
-    return md.enable(["table", "strikethrough"])
-
-
-_MARKDOWN = _engine()
-_STRUCTURE = _engine().disable("inline")  # blocks only, for finding where they end
+    md = AnyLink("commonmark", {"html": False, "breaks": True, "maxNesting": 60})
+    md.enable(["table", "strikethrough"])
+    return md.disable("inline") if structure_only else md
 
 
 def blocks(source: str, env: dict[str, Any] | None = None) -> list[Block]:
     """The blocks of a text. `env` carries link definitions from one part of a message to the next."""
     env = {} if env is None else env
     writer = _Writer(env)
-    for token in _MARKDOWN.parse(source, env):
+    for token in _engine().parse(source, env):
         writer.take(token)
     return writer.done() or _as_written(source)
 
@@ -134,7 +136,7 @@ class Splitter:
             return 0
         self._parsed = size
         whole = self.tail[: self.tail.rfind("\n") + 1]
-        starts = [t.map[0] for t in _STRUCTURE.parse(whole) if t.level == 0 and t.nesting >= 0 and t.map]
+        starts = [t.map[0] for t in _engine(True).parse(whole) if t.level == 0 and t.nesting >= 0 and t.map]
         last = starts[-1] if starts else 0  # lines before the only block hold nothing that is shown, link definitions
         return sum(len(line) + 1 for line in whole.split("\n")[:last])
 

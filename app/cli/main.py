@@ -43,10 +43,9 @@ def main(argv: Sequence[str] | None = None, *, load_engine: EngineLoader = real_
 def _dispatch(argv: list[str], load_engine: EngineLoader) -> int:
     if argv[:1] == ["test"]:  # everything after it is pytest's
         return import_module("app.cli.test").run_tests(argv[1:])
-    parser = build_parser()
-    args = parser.parse_args(argv)
-    if args.command is None:
-        return import_module("app.cli.window").open_window([], parser)
+    if not argv:  # the window needs none of the commands, and loading them takes a tenth of a second
+        return import_module("app.cli.window").open_window([])
+    args = build_parser().parse_args(argv)
     command: ModuleType = args.module
     return command.run(args, load_engine())
 
@@ -55,8 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Every command with its flags."""
     style = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("main.py", description=DESCRIPTION, epilog=EPILOG, formatter_class=style)
-    parser.set_defaults(command=None)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     for name in COMMANDS:
         module = import_module(f"app.cli.{name}")
         about = f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}."

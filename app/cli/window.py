@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -17,16 +15,11 @@ class NoWindow(EyrieError):
     """The window cannot open here."""
 
 
-def open_window(arguments: Sequence[str], parser: argparse.ArgumentParser | None = None) -> int:
-    """Run the window until it is closed; its exit code. Prints the help instead while no window is built."""
+def open_window(arguments: Sequence[str]) -> int:
+    """Run the window until it is closed; its exit code."""
     # ONNX Runtime before any Qt: on Windows, Qt's DLLs loaded first keep it from loading (onnxruntime#26127, #16116).
     import onnxruntime  # noqa: F401
 
-    if importlib.util.find_spec("app.window") is None:
-        if parser is None:
-            raise NoWindow("This version of Eyrie has no window yet: add --text to print the recording.")
-        parser.print_help()
-        return 0
     if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in _SCREENS):
         raise NoWindow("There is no screen here (DISPLAY is not set): use 'python main.py chat' in the terminal.")
     try:

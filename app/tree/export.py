@@ -10,7 +10,6 @@ from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter
-from PySide6.QtSvg import QSvgGenerator
 
 from app.theme import theme
 from app.tree.legend import ENTRIES, draw_legend
@@ -55,6 +54,8 @@ def save_png(scene: TreeScene, path: Path, title: str = "", scale: float = SCALE
 
 def save_svg(scene: TreeScene, path: Path, title: str = "") -> Path:
     """Write the whole scene as SVG; returns the path with its extension."""
+    from PySide6.QtSvg import QSvgGenerator  # a library of its own, and rarely wanted
+
     path, size = with_suffix(path, ".svg"), _size(scene, title)
     data = QByteArray()
     buffer = QBuffer(data)

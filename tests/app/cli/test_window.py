@@ -5,7 +5,6 @@ import types
 
 import pytest
 
-from app.cli import window
 from app.cli.window import NoWindow, open_window
 
 
@@ -15,7 +14,6 @@ def built(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     module = types.ModuleType("app.window")
     module.run = lambda argv: 5 + len(argv)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "app.window", module)
-    monkeypatch.setattr(window.importlib.util, "find_spec", lambda _: object())
     return module
 
 
