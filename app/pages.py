@@ -42,6 +42,7 @@ class Pages(QObject):
         if chats:
             p.chats.select(chats[0].id)
             self.open_chat(chats[0].id)
+            p.pane.composer.input.setFocus()  # the window is not active yet; it will be
         else:
             self.show_welcome()
         if self._store.notice:
@@ -50,6 +51,7 @@ class Pages(QObject):
     def show_welcome(self) -> None:
         """The welcome page."""
         self._panels.show_page(self._panels.welcome)
+        self._panels.welcome.take_focus()
 
     def open_chat(self, chat: int, message: int = 0, words: str = "") -> None:
         """Show a chat in the middle and its newest rounds on the right."""
@@ -77,6 +79,7 @@ class Pages(QObject):
         p = self._panels
         p.recording.show_turn(turn, name)
         p.show_page(p.recording)
+        p.recording.view.flow.setFocus()  # the field for messages went with the chat
         self._presenter.show_recording(turn)
 
     def _close_recording(self) -> None:

@@ -16,6 +16,7 @@ from app.plots.lazy import LazyPlots
 from app.recording_view import RecordingView
 from app.selection import Selection
 from app.settings_bar import SettingsBar
+from app.splitter import Splitter
 from app.status import StatusLine
 from app.store import Store
 from app.tree.panel import TreePanel
@@ -103,9 +104,9 @@ class Panels(QWidget):
         self.right.setSizes([height - plots, plots])
 
     def _arrange(self) -> None:
-        self.left = QSplitter(Qt.Orientation.Vertical)
-        self.right = QSplitter(Qt.Orientation.Vertical)
-        self.across = QSplitter(Qt.Orientation.Horizontal)
+        self.left = Splitter(Qt.Orientation.Vertical)
+        self.right = Splitter(Qt.Orientation.Vertical)
+        self.across = Splitter(Qt.Orientation.Horizontal)
         for splitter, widgets in (
             (self.left, (self.chats, self.chat_settings)),
             (self.right, (self.tree, self.plots)),
@@ -114,6 +115,9 @@ class Panels(QWidget):
             splitter.setChildrenCollapsible(False)
             for widget in widgets:
                 splitter.addWidget(widget)
+        self.left.name_borders("chats", "chat settings")
+        self.right.name_borders("draft tree", "plots")
+        self.across.name_borders("chats", "conversation", "draft tree")
         self.middle.setMinimumWidth(300)
         self.right.setMinimumWidth(280)
         self.across.setStretchFactor(0, 0)

@@ -34,6 +34,16 @@ class Rest(QScrollArea):
         """One row."""
         return QSize(0, LEAST_HEIGHT)
 
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Tab shows the whole field, not half a row."""
+        moved = super().focusNextPrevChild(forward)
+        field = self.focusWidget()
+        while field is not None and not isinstance(field, SettingField | ChoiceField):
+            field = field.parentWidget()
+        if field is not None:
+            self.ensureWidgetVisible(field, 0, 0)
+        return moved
+
 
 class SettingsBar(QFrame):
     """Sliders for the main settings; the others behind "More".

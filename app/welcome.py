@@ -130,6 +130,12 @@ class WelcomePage(QScrollArea):
         """A model is loaded."""
         self._show(note=f"{name} is ready: start a chat on the left, or press Ctrl+N.")
 
+    def take_focus(self) -> None:
+        """To the first thing to press."""
+        first = next((b for b in (*self.trace_buttons, *self._model_buttons) if not b.isHidden()), None)
+        if first is not None:
+            first.setFocus()
+
     def _show(self, *, button: str = "", progress: bool = False, error: str = "", note: str = "") -> None:
         focused = next((widget for widget in self._model_buttons if widget.hasFocus()), None)
         self.get_button.setVisible(bool(button))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -49,7 +49,22 @@ class LazyPlots(QWidget):
             self._panel.export_wanted.connect(self.export_wanted)
             self._panel.shown_changed.connect(self.shown_changed)
             self.layout().addWidget(self._panel)
+            self._keep_place(self._panel)
         return self._panel
+
+    def _keep_place(self, panel: PlotPanel) -> None:
+        """What is made late comes last for Tab: it belongs where this widget is."""
+        late, widget = [], panel.nextInFocusChain()
+        while widget is not panel:
+            if panel.isAncestorOf(widget) and _takes_focus(widget):
+                late.append(widget)
+            widget = widget.nextInFocusChain()
+        before = self.previousInFocusChain()
+        while not _takes_focus(before) and before is not self:  # Qt puts nothing behind a widget without focus
+            before = before.previousInFocusChain()
+        for widget in late:
+            QWidget.setTabOrder(before, widget)
+            before = widget
 
     @property
     def shown(self) -> list[str]:
@@ -82,3 +97,7 @@ class LazyPlots(QWidget):
         super().showEvent(event)
         if self._panel is None:
             self._timer.start()
+
+
+def _takes_focus(widget: QWidget) -> bool:
+    return widget.focusPolicy() != Qt.FocusPolicy.NoFocus

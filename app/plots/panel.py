@@ -129,6 +129,8 @@ class PlotPanel(QWidget):
         row.addWidget(self.export_button)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it follows the chart that has the focus
+        scroll.setAccessibleName("Charts")
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(self._grid)

@@ -6,8 +6,9 @@ Knows where they are and which are open; knows no selection.
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.splitter import Splitter
 from app.tree.header import TreeHeader
 from app.tree.kv_strip import KvStrip
 from app.tree.legend import Legend
@@ -41,10 +42,10 @@ class Panes(QWidget):
         self.header.kv_toggled.connect(self._show_kv)
 
     def _lay_out(self) -> None:
-        self.side = QSplitter(Qt.Orientation.Vertical)
+        self.side = Splitter(Qt.Orientation.Vertical)
         self.side.addWidget(self.table)
         self.side.addWidget(self.mask_pane)
-        self.across = QSplitter(Qt.Orientation.Horizontal)
+        self.across = Splitter(Qt.Orientation.Horizontal)
         self.across.addWidget(self.view)
         self.across.addWidget(self.side)
         self.across.setStretchFactor(0, 1)
@@ -57,11 +58,14 @@ class Panes(QWidget):
             (self.header, 0), (self.legend, 0), (self.across, 1), (self.kv_strip, 0), (self.phase_bar, 0),
         ):  # fmt: skip
             box.addWidget(widget, stretch)
-        self.down = QSplitter(Qt.Orientation.Vertical)
+        self.down = Splitter(Qt.Orientation.Vertical)
         self.down.addWidget(upper)
         self.down.addWidget(self.timeline)
         self.down.setStretchFactor(0, 1)
         self.down.setCollapsible(0, False)
+        self.side.name_borders("table", "attention mask")
+        self.across.name_borders("draft tree", "what is beside it")
+        self.down.name_borders("draft tree", "timeline")
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self.down)
