@@ -15,6 +15,7 @@ from app.commands import connect_commands, fill_recordings
 from app.engine_link import EngineLink
 from app.engine_settings import EngineSettings
 from app.file_commands import FileCommands
+from app.focus_ring import FocusRing
 from app.layout_state import (
     geometry,
     restore_geometry,
@@ -68,6 +69,7 @@ class MainWindow(QMainWindow):
         self.settings = EngineSettings(self)
         self.panels = Panels(store, self.selection, self.settings, self)
         self.setCentralWidget(self.panels)
+        self.focus_ring = FocusRing(self)
         self.actions_ = Actions(self, self.menuBar())
         self.tasks = Tasks(link, self)
         self.models = ModelController(link, store, self.settings, self)

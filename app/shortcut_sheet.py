@@ -26,6 +26,7 @@ class ShortcutSheet(QWidget):
         for i, (title, lines) in enumerate(shortcut_lines().items()):
             grid.addWidget(_group(title, lines), i // COLUMNS, i % COLUMNS, Qt.AlignmentFlag.AlignTop)
         scroll = QScrollArea()
+        scroll.setAccessibleName("Keyboard shortcuts")
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         scroll.setWidget(page)

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractScrollArea,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QComboBox,
+    QLineEdit,
+    QMenu,
+    QScrollBar,
+    QToolButton,
+    QWidget,
+)
 
 from app.engine_link import EngineLink
 from app.main_window import MainWindow
+from app.shortcut_sheet import ShortcutSheet
 from app.store import open_store
+from app.theme import theme
 from app.welcome import WelcomePage
 from engine import trace_to_json
 from tests.app.tab_order import tab_order
@@ -109,3 +122,78 @@ def test_tab_shows_whole_fields_behind_more(window, qtbot):
     assert window.focusWidget() is field.choice
     seen = field.visibleRegion().boundingRect()
     assert seen.height() >= min(field.height(), bar.rest.viewport().height())
+
+
+@pytest.mark.parametrize("part", ["tree", "conversation", "chats", "chart"])
+def test_the_focus_is_seen(window, part, qtbot):
+    """These draw no focus of their own; whoever uses Tab must see where it went."""
+    panels = window.panels
+    chart = panels.plots.panel()
+    qtbot.waitUntil(chart.isVisible)
+    widget = {
+        "tree": panels.tree.view,
+        "conversation": panels.pane.view.flow,
+        "chats": panels.chats.list,
+        "chart": next(w for w in tab_order(chart.export_button) if w.accessibleName() == "Acceptance length"),
+    }[part]
+    widget.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.waitUntil(lambda: window.focus_ring.around is widget)
+    corner = widget.mapTo(window, widget.rect().topLeft())
+    assert window.focus_ring.isVisible()
+    assert window.focus_ring.geometry().topLeft() == corner
+    image = window.grab().toImage()
+    assert image.pixelColor(corner + QPoint(1, widget.height() // 2)) == theme().color("accent")
+    panels.pane.composer.input.setFocus()
+    assert not window.focus_ring.isVisible()
+
+
+CONTROLS = (QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit, QAbstractScrollArea)
+
+
+def nameless(top: QWidget) -> list[str]:
+    """Controls of which a screen reader could say nothing; children of Qt's own controls are Qt's business."""
+    found = []
+    for w in (top, *top.findChildren(QWidget)):
+        inner = isinstance(w.parent(), QAbstractSpinBox | QComboBox | QLineEdit) or w.objectName().startswith("qt_")
+        text = w.text() if isinstance(w, QAbstractButton) else ""
+        reached = w.focusPolicy() != Qt.FocusPolicy.NoFocus and not isinstance(w, QScrollBar)
+        elsewhere = w.window() is not top.window()  # lists of combo boxes, and pyqtgraph's own menus, never shown
+        if isinstance(w, CONTROLS) and reached and not inner and not elsewhere and len(w.accessibleName() or text) < 2:
+            found.append(f"{type(w).__name__} in {type(w.parent()).__name__}")
+    return found
+
+
+def test_what_is_made_later_has_names_too(window, qtbot):
+    """Message tool bars, the find bar, code copy buttons, the table, mask and cache, chat settings, More, edit box."""
+    panels = window.panels
+    panels.pane.composer.set_text("```python\nprint(1)\n```")
+    panels.pane.composer.send()
+    qtbot.waitUntil(lambda: not window.turns.running and not window.link.busy, timeout=8000)
+    panels.plots.panel()
+    for name in ("table", "mask", "kv"):
+        getattr(panels.tree.header, f"{name}_button").setChecked(True)
+    panels.set_shown("show_chat_settings", True)
+    panels.sliders.more_button.click()
+    panels.pane.view.open_find()
+    panels.pane.view.views()[0].edit()
+    assert not nameless(window), "\n".join(nameless(window))
+
+
+def buttons(window: QWidget) -> list[QToolButton]:
+    """Those that may have a menu."""
+    return window.findChildren(QToolButton)
+
+
+def test_dialogs_and_menus_have_names(window, qapp):
+    """The sheet of keys says what it is; no entry of a menu is empty."""
+    window.show_shortcuts()
+    (sheet,) = [w for w in qapp.topLevelWidgets() if isinstance(w, ShortcutSheet) and w.isVisible()]
+    assert nameless(sheet) == []
+    assert sheet.windowTitle()
+    sheet.close()
+    plots = window.panels.plots.panel()
+    own = [*window.menuBar().findChildren(QMenu), *(button.menu() for button in buttons(window) if button.menu())]
+    assert plots.export_button.menu() in own
+    actions = [a for menu in own for a in menu.actions() if not a.isSeparator() and a.isVisible()]
+    assert actions
+    assert all(a.text() for a in actions)
