@@ -55,9 +55,7 @@ class HoverCard(QFrame):
             value.setText(pairs[i][1] if used else "")
             name.setVisible(used)
             value.setVisible(used)
-        self._grid.invalidate()
-        self.setFixedWidth(WIDTH)
-        self.setFixedHeight(self._box.heightForWidth(WIDTH))
+        self._fit(len(pairs))
         self.move(self._place(near, others))
         self.show()
         self.raise_()
@@ -86,6 +84,22 @@ class HoverCard(QFrame):
             self._grid.addWidget(label, row, column)
         self._style_row(name, value)
         return name, value
+
+    def _fit(self, used: int) -> None:
+        """As tall as it must be; in two columns where the tree has not that much height."""
+        room = self._over.rect().adjusted(4, 4, -4, -4)
+        for columns in (1, 2):
+            per = -(-used // columns)
+            for i, labels in enumerate(self._rows[:used]):
+                for side, label in enumerate(labels):
+                    self._grid.addWidget(label, i % per, 2 * (i // per) + side)
+            self._grid.setColumnStretch(3, columns - 1)
+            self._grid.invalidate()
+            width = WIDTH if columns == 1 else max(WIDTH, min(2 * WIDTH, room.width()))
+            height = self._box.heightForWidth(width)
+            if height <= room.height():
+                break
+        self.setFixedSize(width, height)
 
     def _style_row(self, name: QLabel, value: QLabel) -> None:
         name.setFont(theme().font(0.9))

@@ -282,3 +282,18 @@ def test_a_waiting_engine_s_tree_is_drawn(view, shown):
     assert view.accessibleDescription() == "round 4: the engine waits at level, 5 nodes"
     view.show_round(shown)
     assert view.phase is None
+
+
+@pytest.mark.parametrize("size", [(900, 600), (720, 230)])
+def test_the_hover_card_says_all_in_a_low_view(view, shown, qtbot, size):
+    """Its last lines, what the target wanted, were below the edge of the tree in a window of 1280 by 800."""
+    view.resize(*size)
+    view.show_round(shown)
+    view.set_current(shown.accepted[0])
+    card = view.hover_card
+    assert view.viewport().rect().contains(card.geometry())
+    labels = [label for row in card._rows for label in row if label.isVisible()]
+    assert labels
+    card.layout().activate()
+    assert all(card.rect().contains(label.geometry()) for label in labels)
+    assert all(label.width() >= label.sizeHint().width() for label in labels)
