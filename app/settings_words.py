@@ -142,9 +142,7 @@ def _chance_hint(config: EngineConfig) -> str:
     if p > 0.5:
         return f"Only one token can have a probability of {p:g}: the draft head drafts a single node."
     if p > LEVEL_LEAST and config.eagle_depth > 1:
-        return (
-            f"Above {LEVEL_LEAST:g}, draft_min_probability ends drafts at level 1: eagle_depth adds nothing."
-        )
+        return f"Above {LEVEL_LEAST:g}, draft_min_probability ends drafts at level 1: eagle_depth adds nothing."
     return ""
 
 
