@@ -27,7 +27,14 @@ from tests.fake_engine import FakeEngine
 from tests.fake_turn import fake_turn
 
 PROMPT = {False: "Tell me a story about a heron.", True: "Give me a recipe for pancakes."}
-TREE = {"eagle_topk": 4, "eagle_depth": 5, "draft_predict_length": 10, "eagle_lookup": 0, "max_new_tokens": 90}
+TREE = {
+    "eagle_topk": 4,
+    "eagle_depth": 5,
+    "draft_predict_length": 10,
+    "eagle_lookup": 0,
+    "draft_min_probability": 0,
+    "max_new_tokens": 90,
+}
 PATIENCE = {False: 30.0, True: 240.0}  # seconds per wait, with the fake and with the real engine
 
 Wait = Callable[[], object]
