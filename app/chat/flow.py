@@ -1,12 +1,16 @@
 """A long column of widgets of which only those near the view exist. Knows nothing about messages.
 
 The item at the top of the view stays where it is while heights above it become exact; or the bottom stays, while the
-tail is followed.
+tail is followed. Other items are made a few per turn of the event loop, beginning at that end, so that none of those
+that are there moves when the next ones come.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from bisect import bisect_right
+from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QWheelEvent
@@ -19,6 +23,7 @@ BOTTOM_SLACK = 4  # pixels from the end that still count as the end
 READING_WIDTH = 860  # pixels; longer lines are hard to read
 NEAR = 0.8  # of the view's height, made ahead above and below, one widget at a time
 AHEAD_MS = 5
+TURN_MS = 8.0  # after so long in one turn of the event loop no other widget is begun
 ORDER_MS = 1000
 
 
@@ -49,7 +54,9 @@ class Flow(QScrollArea):
         self._placing = False
         self._anchor: tuple[int, int] = (0, 0)  # item and pixels of it above the view
         self._soon = QTimer(self, interval=0, singleShot=True)
-        self._soon.timeout.connect(self.place)
+        self._soon.timeout.connect(self._place_some)
+        self._rest = QTimer(self, interval=0, singleShot=True)
+        self._rest.timeout.connect(self._place_some)
         self._order = QTimer(self, interval=ORDER_MS, singleShot=True)
         self._order.timeout.connect(lambda: order_tabs(self, self.items))
         self._ahead = QTimer(self, interval=AHEAD_MS, singleShot=True)
@@ -68,7 +75,7 @@ class Flow(QScrollArea):
         self.items = items
         self._index = {item.key: n for n, item in enumerate(items)}
         self._set_following(at_end or self.following)
-        self.place()
+        self._place_some()
 
     def widget_of(self, key: int) -> QWidget | None:
         """The widget of an item, if it exists now."""
@@ -95,7 +102,7 @@ class Flow(QScrollArea):
         """The content of an item was changed: place it now, so that it is drawn once, where it belongs."""
         if key in self._index:
             self.items[self._index[key]].width = 0
-            self.place()
+            self._place_some()
 
     def show_item(self, key: int, offset: int = 0) -> None:
         """Bring an item to the top of the view, `offset` pixels of it above."""
@@ -116,16 +123,24 @@ class Flow(QScrollArea):
         self.place()
 
     def place(self) -> None:
-        """Make, measure and place what is near the view."""
+        """Make, measure and place everything in view."""
+        self._place_within(math.inf)
+
+    def _place_some(self) -> None:
+        """As much of it as one turn of the event loop can do; the rest follows."""
+        self._place_within(TURN_MS)
+
+    def _place_within(self, milliseconds: float) -> None:
         if self._placing or not self.isVisible():
             return
         self._placing = True
+        self._rest.stop()
         try:
-            self._place()
+            self._place(time.perf_counter() + milliseconds / 1000)
         finally:
             self._placing = False
 
-    def _place(self) -> None:
+    def _place(self, until: float) -> None:
         width, left = self._column()
         view = self.viewport().height()
         places, top, first, last = [0], 0, 0, 0
@@ -133,10 +148,14 @@ class Flow(QScrollArea):
             places = tops(self.items, width)
             top = self._wanted_top(places, view)
             first, last = near(places, top, view, 0)
-            if not self._measure(first, last, width):
+            numbers = range(first, last)
+            if not self._measure(reversed(numbers) if self.following else numbers, width, until):
                 break
+        missing = any(item.width != width for item in self.items[first:last])
         first, last = near(places, top, view, int(view * NEAR))
-        if any(item.width != width for item in self.items[first:last]):
+        if missing:
+            self._rest.start()
+        elif any(item.width != width for item in self.items[first:last]):
             self._ahead.start()
         self._canvas.resize(self.viewport().width(), max(places[-1], 1))
         for number, item in enumerate(self.items):
@@ -175,14 +194,18 @@ class Flow(QScrollArea):
         first, last = near(tops(self.items, width), self.verticalScrollBar().value(), view, int(view * NEAR))
         wanted = [n for n in range(first, last) if self.items[n].width != width]
         if wanted:
-            self._measure(wanted[-1], wanted[-1] + 1, width)
-            self.place()
+            self._measure(wanted[-1:], width)
+            self._place_some()
 
-    def _measure(self, first: int, last: int, width: int) -> bool:
-        """Measure the items near the view; whether a height changed."""
+    def _measure(self, numbers: Iterable[int], width: int, until: float = math.inf) -> bool:
+        """Measure these items as long as the time allows; whether to do it again, because a height changed."""
         changed = False
-        for number in range(first, last):
+        for number in numbers:
             item = self.items[number]
+            if item.width == width and item.widget is not None:
+                continue
+            if time.perf_counter() > until:
+                return False
             if item.widget is None:
                 item.widget = item.make(self._canvas)
                 item.widget.installEventFilter(self)
@@ -241,7 +264,7 @@ class Flow(QScrollArea):
     def showEvent(self, event: QEvent) -> None:
         """Place what was waiting to be visible."""
         super().showEvent(event)  # type: ignore[arg-type]
-        self.place()
+        self._place_some()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Turning up stops following the end, at once."""

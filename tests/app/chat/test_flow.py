@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from PySide6.QtWidgets import QLabel, QWidget
+
+from app.chat import flow
+from app.chat.flow import Flow
+from app.chat.flow_items import Item
+
+SLOW = 0.02  # seconds that a widget takes to make
+HEIGHT = 60
+
+
+def slow_items(count: int) -> list[Item]:
+    """Widgets that are dear to make, all of the height that is estimated."""
+
+    def make(parent: QWidget) -> QWidget:
+        time.sleep(SLOW)
+        label = QLabel("words", parent)
+        label.heightForWidth = lambda width: HEIGHT  # type: ignore[method-assign]
+        return label
+
+    return [Item(n, make, lambda width: HEIGHT) for n in range(1, count + 1)]
+
+
+@pytest.fixture
+def column(qtbot) -> Flow:
+    """A shown, empty column in which six items can be seen."""
+    made = Flow()
+    qtbot.addWidget(made)
+    made.resize(400, 6 * HEIGHT)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def bottoms(column: Flow) -> dict[int, int]:
+    """Where each shown item ends, seen from the top of the view."""
+    shown = {n: column.widget_of(n) for n in column._index}
+    viewport = column.viewport()
+    return {
+        n: w.mapTo(viewport, w.rect().bottomLeft()).y() for n, w in shown.items() if w is not None and w.isVisible()
+    }
+
+
+@pytest.mark.parametrize("at_end", [True, False])
+def test_a_chat_is_shown_a_few_messages_at_a_time_and_none_moves(qtbot, column: Flow, at_end: bool) -> None:
+    """All messages in view in one go held the window for 140 ms; one by one they must not push each other around."""
+    column.following = at_end
+    column.set_items(slow_items(40), at_end)
+    seen = [bottoms(column)]
+    assert len(seen[0]) == 1
+    assert set(seen[0]) == ({40} if at_end else {1})
+    while len(seen[-1]) < 5:
+        column._rest.timeout.emit()
+        seen.append(bottoms(column))
+        assert len(seen[-1]) <= len(seen[-2]) + 1
+    for before, after in zip(seen, seen[1:], strict=False):
+        assert {n: after[n] for n in before} == before
+
+
+def test_everything_in_view_comes_by_itself(qtbot, column: Flow) -> None:
+    """Nobody scrolls or clicks to see the rest."""
+    column.set_items(slow_items(40))
+    qtbot.waitUntil(lambda: len(bottoms(column)) >= 5, timeout=3000)
+
+
+def test_what_is_jumped_to_is_there_at_once(column: Flow) -> None:
+    """A search hit is marked in the widget right after the jump."""
+    column.set_items(slow_items(40))
+    column.show_item(10)
+    assert column.widget_of(10) is not None
+
+
+def test_a_turn_has_an_end(column: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With time enough all of it is one turn: no needless blank pictures on a fast machine."""
+    monkeypatch.setattr(flow, "TURN_MS", 10_000.0)
+    column.set_items(slow_items(40))
+    assert len(bottoms(column)) >= 5
