@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import time
 
 import pytest
@@ -57,7 +58,7 @@ def test_a_chat_is_shown_a_few_messages_at_a_time_and_none_moves(qtbot, column: 
         column._rest.timeout.emit()
         seen.append(bottoms(column))
         assert len(seen[-1]) <= len(seen[-2]) + 1
-    for before, after in zip(seen, seen[1:], strict=False):
+    for before, after in itertools.pairwise(seen):
         assert {n: after[n] for n in before} == before
 
 
