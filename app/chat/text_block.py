@@ -23,6 +23,7 @@ from app.chat.findable import Findable
 from app.theme import theme
 
 NOTHING = QByteArray(b" ")
+AT_FIRST = 600  # pixels, until its width is known; at Qt's 0 every letter of a long word would be a line for a moment
 
 
 class TextBlock(Findable, QTextBrowser):
@@ -38,6 +39,7 @@ class TextBlock(Findable, QTextBrowser):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # A fixed wrap width: otherwise QTextEdit wraps at its present width again as soon as another one is measured.
         self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)
+        self.setLineWrapColumnOrWidth(AT_FIRST)
         self.setOpenLinks(False)
         self.setUndoRedoEnabled(False)
         self.viewport().setAutoFillBackground(False)
