@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.choice_field import ChoiceField
@@ -14,6 +15,7 @@ from app.theme import GAP, GAP_SMALL, theme
 from engine import Round
 
 FIELD_WIDTH = 216
+LINES = 2  # kept for sums and hint: what they need side by side in a window of usual width
 LEAST_HEIGHT = 58  # of the fields behind "More": one row
 
 
@@ -77,6 +79,9 @@ class SettingsBar(QFrame):
         self.sums.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.hint = QLabel()
         self.hint.setWordWrap(True)
+        policy = self.hint.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # or tree and charts would be laid out anew whenever it comes or goes
+        self.hint.setSizePolicy(policy)
         self.rest = Rest()
         self.rest.setWidget(self._more)
         self.rest.setAccessibleName("More settings")
@@ -136,4 +141,5 @@ class SettingsBar(QFrame):
             grid.set_column_width(theme().pixels(FIELD_WIDTH))
         self.sums.setFont(theme().font(0.88))
         self.hint.setFont(theme().font(0.88))
+        self.hint.setMinimumHeight(LINES * QFontMetrics(self.hint.font()).lineSpacing())
         self.hint.setStyleSheet(f"color: {theme().color('warning').name()};")

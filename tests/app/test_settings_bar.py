@@ -1,9 +1,11 @@
 """The sliders: both ways between widget and settings, the shown round's values, resets, and what cannot be done."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLineEdit, QSlider, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLineEdit, QSlider, QVBoxLayout, QWidget
 
 from app.engine_settings import EngineSettings
 from app.setting_field import Scale, SettingField
@@ -184,3 +186,22 @@ def test_every_stop_of_tab_has_a_name(bar):
     stops = [w for w in bar.findChildren(QWidget) if w.focusPolicy() & Qt.FocusPolicy.TabFocus and w.isVisibleTo(bar)]
     assert bar.rest in stops
     assert not [w for w in stops if not w.accessibleName() and not getattr(w, "text", str)()]
+
+
+def test_a_hint_that_comes_moves_nothing(settings, qtbot):
+    """Tree and charts above were laid out anew each time: 20 ms of a switch between two chats."""
+    host = QWidget()
+    qtbot.addWidget(host)
+    bar = SettingsBar(settings)
+    layout = QVBoxLayout(host)
+    layout.addWidget(QWidget(), 1)
+    layout.addWidget(bar)
+    host.resize(1280, 600)
+    host.show()
+    qtbot.waitExposed(host)
+    assert not bar.hint.isVisible()
+    before = bar.geometry(), bar.more_button.geometry(), bar.sums.geometry()
+    settings.set_sampling(replace(settings.sampling, top_k=1))
+    qtbot.waitUntil(bar.hint.isVisible)
+    qtbot.wait(10)
+    assert (bar.geometry(), bar.more_button.geometry(), bar.sums.geometry()) == before
