@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSplitter, QSplitterHandle
+from PySide6.QtWidgets import QSplitter, QSplitterHandle, QWidget
 
 from app.theme import theme
 
+WIDTH = 5  # pixels of a border
 STEP, LEAP = 16, 96  # pixels of an arrow key and of Page Up or Down
 
 _ACROSS = {Qt.Key.Key_Left: -STEP, Qt.Key.Key_Right: STEP}
@@ -20,6 +21,7 @@ class Border(QSplitterHandle):
     def __init__(self, orientation: Qt.Orientation, splitter: QSplitter) -> None:
         super().__init__(orientation, splitter)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
 
     def name_after(self, above: str, below: str) -> None:
         """What a screen reader says."""
@@ -37,16 +39,23 @@ class Border(QSplitterHandle):
         self.moveSplitter((self.x() if across else self.y()) + step)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """As the style has it, and unmistakable with the focus."""
-        super().paintEvent(event)
-        if self.hasFocus():
-            painter = QPainter(self)
-            painter.fillRect(self.rect(), theme().color("accent"))
-            painter.end()
+        """A line; wider under the mouse, and unmistakable with the focus."""
+        across = self.orientation() == Qt.Orientation.Horizontal
+        painter = QPainter(self)
+        if self.hasFocus() or self.underMouse():
+            painter.fillRect(self.rect(), theme().color("accent" if self.hasFocus() else "accent_soft"))
+        if not self.hasFocus():
+            line = QRect(0, 0, 1, self.height()) if across else QRect(0, 0, self.width(), 1)
+            painter.fillRect(line, theme().color("line"))
+        painter.end()
 
 
 class Splitter(QSplitter):
     """A `QSplitter` with such borders; the parts should have accessible names."""
+
+    def __init__(self, orientation: Qt.Orientation, parent: QWidget | None = None) -> None:
+        super().__init__(orientation, parent)
+        self.setHandleWidth(WIDTH)
 
     def createHandle(self) -> QSplitterHandle:
         """Qt's."""

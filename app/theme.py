@@ -9,7 +9,7 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QToolTip
 
 Mode = Literal["system", "light", "dark"]
 Fate = Literal["accepted", "rejected", "bonus", "drafted", "pruned"]
@@ -184,8 +184,9 @@ class Theme(QObject):
         font = QFont(self._app.font())
         font.setPointSizeF(self._font_size)
         self._app.setFont(font)
-        self._app.setPalette(self._palette())
-        self._app.setStyleSheet(self._style_sheet())
+        palette = self._palette()
+        self._app.setPalette(palette)  # no style sheet for the whole application: it would polish every widget anew
+        QToolTip.setPalette(palette)
         self.changed.emit()
 
     def _palette(self) -> QPalette:
@@ -221,10 +222,6 @@ class Theme(QObject):
         palette.setColor(QPalette.ColorGroup.Disabled, role.Highlight, self.color("line"))
         return palette
 
-    def _style_sheet(self) -> str:
-        names = {role: self.color(role).name() for role in LIGHT}
-        return _STYLE_SHEET.format(radius=RADIUS, **names)
-
 
 def theme() -> Theme:
     """The running application's theme, made on first use; needs a QApplication."""
@@ -233,12 +230,3 @@ def theme() -> Theme:
         raise RuntimeError("theme() needs a QApplication.")
     found = app.findChild(Theme, options=Qt.FindChildOption.FindDirectChildrenOnly)
     return found if isinstance(found, Theme) else Theme(app)
-
-
-_STYLE_SHEET = """
-QToolTip {{ color: {text}; background: {raised}; border: 1px solid {line}; padding: 4px; }}
-QSplitter::handle:horizontal {{ width: 5px; border-left: 1px solid {line}; }}
-QSplitter::handle:vertical {{ height: 5px; border-top: 1px solid {line}; }}
-QSplitter::handle:hover {{ background: {accent_soft}; }}
-QStatusBar::item {{ border: 0; }}
-"""

@@ -12,6 +12,7 @@ from types import TracebackType
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
+from app.chat.warm_up import warm_up
 from app.engine_api import EngineLoader, real_engine
 from app.engine_link import EngineLink
 from app.first_paint import FirstPaint
@@ -79,6 +80,7 @@ def run(argv: list[str], *, load_engine: EngineLoader = real_engine) -> int:
     window.show()
     first = FirstPaint(window)
     first.done.connect(window.start)
+    first.done.connect(warm_up)
     if argv[:1] == ["replay"] and len(argv) > 1:
         first.done.connect(lambda: window.files.open_trace(Path(argv[1])))
     gc.collect()

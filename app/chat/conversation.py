@@ -275,7 +275,8 @@ class ConversationView(QWidget):
     # --- look
 
     def restyle(self) -> None:
-        """Take the theme's colours and size."""
+        """Take the theme's colours and size; messages out of view are made anew when they come near."""
+        self.flow.drop_unseen()
         colors = theme()
         surface = colors.color("surface").name()
         self.flow.setStyleSheet(f"QScrollArea {{ background: {surface}; }} {look.conversation(colors)}")

@@ -116,6 +116,17 @@ class Flow(QScrollArea):
         self._set_following(True)
         self.place()
 
+    def drop_unseen(self) -> None:
+        """Forget the widgets that are out of view and need not stay: before something dear is done to all."""
+        view = self.viewport().rect().translated(0, self.verticalScrollBar().value())
+        focus = self.focusWidget()
+        for item in self.items:
+            widget = item.widget
+            if widget is None or item.keep or (widget.isVisible() and widget.geometry().intersects(view)):
+                continue
+            if focus is None or not widget.isAncestorOf(focus):
+                self._discard(item)
+
     def remeasure(self) -> None:
         """All heights may be wrong (font, theme)."""
         for item in self.items:

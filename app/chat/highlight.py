@@ -61,19 +61,29 @@ def colour(document: QTextDocument, language: str) -> None:
     cursor.select(QTextCursor.SelectionType.Document)
     cursor.setCharFormat(_format(Token, theme().dark))
     text = document.toPlainText()
-    lexer = lexer_for(language)
-    if lexer is not None and len(text) <= LARGEST:
-        # QTextDocument counts UTF-16 units, Pygments characters
-        wide = any(ord(character) > 0xFFFF for character in text)
-        position = 0
-        for kind, piece in lexer.get_tokens(text):
-            length = len(piece.encode("utf-16-le")) // 2 if wide else len(piece)
-            if piece.strip():
-                cursor.setPosition(position)
-                cursor.setPosition(position + length, QTextCursor.MoveMode.KeepAnchor)
-                cursor.setCharFormat(_format(kind, theme().dark))
-            position += length
+    dark = theme().dark
+    for start, end, kind in _pieces(text, language) if len(text) <= LARGEST else ():
+        cursor.setPosition(start)
+        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+        cursor.setCharFormat(_format(kind, dark))
     cursor.endEditBlock()
+
+
+@lru_cache(maxsize=8)
+def _pieces(text: str, language: str) -> list[tuple[int, int, _TokenType]]:
+    """Start, end and kind of everything but space; QTextDocument counts UTF-16 units, Pygments characters. The last
+    few are kept: other colours do not change them."""
+    lexer = lexer_for(language)
+    if lexer is None:
+        return []
+    wide = any(ord(character) > 0xFFFF for character in text)
+    position, found = 0, []
+    for kind, piece in lexer.get_tokens(text):
+        length = len(piece.encode("utf-16-le")) // 2 if wide else len(piece)
+        if piece.strip():
+            found.append((position, position + length, kind))
+        position += length
+    return found
 
 
 @lru_cache(maxsize=2)

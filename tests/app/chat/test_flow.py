@@ -75,6 +75,18 @@ def test_what_is_jumped_to_is_there_at_once(column: Flow) -> None:
     assert column.widget_of(10) is not None
 
 
+def test_what_is_out_of_view_can_be_dropped(qtbot, column: Flow) -> None:
+    """Changing the colours of widgets that nobody sees was most of the second that it took."""
+    column.set_items(slow_items(40))
+    column.show_item(1)
+    column.show_item(20)
+    column.keep(3, True)
+    column.drop_unseen()
+    assert {n for n in range(1, 41) if column.widget_of(n) is not None} <= {3, *range(19, 28)}
+    assert column.widget_of(3) is not None
+    assert column.widget_of(20) is not None
+
+
 def test_a_turn_has_an_end(column: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
     """With time enough all of it is one turn: no needless blank pictures on a fast machine."""
     monkeypatch.setattr(flow, "TURN_MS", 10_000.0)
