@@ -14,7 +14,8 @@ from app.store.errors import CORRUPT_CODES, CorruptDatabaseError, NewerDatabaseE
 from app.store.schema import MIGRATIONS, migrate, missing, version
 
 CHECK_UP_TO = 64 * 2**20  # bytes; a larger file is checked only after something went wrong, it would delay the start
-BUSY_SECONDS = 2.0
+BUSY_SECONDS = 2.0  # that a thread waits for another program's lock
+BUSY_FIRST_SECONDS = 0.2  # the same for the thread that opened the file, the window's: meanwhile nothing moves there
 
 
 class Database:
@@ -33,6 +34,7 @@ class Database:
             if path.exists():
                 self._look(path)
             migrate(self._connection())
+            self._wait(self._connection(), BUSY_FIRST_SECONDS)
 
     @contextlib.contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -45,6 +47,23 @@ class Database:
         """All or nothing."""
         with self._translated(), _transaction(self._connection(), "BEGIN IMMEDIATE") as connection:
             yield connection
+
+    @contextlib.contextmanager
+    def write_now(self) -> Iterator[sqlite3.Connection]:
+        """The same without waiting: `BusyDatabaseError` at once while another program holds the file."""
+        with self._translated():
+            connection = self._connection()
+            patience = connection.execute("PRAGMA busy_timeout").fetchone()[0] / 1000
+            self._wait(connection, 0)
+            try:
+                with _transaction(connection, "BEGIN IMMEDIATE"):
+                    yield connection
+            finally:
+                self._wait(connection, patience)
+
+    @staticmethod
+    def _wait(connection: sqlite3.Connection, seconds: float) -> None:
+        connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
     def close(self) -> None:
         """Close every thread's connection; later use raises `StoreError`."""

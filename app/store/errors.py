@@ -18,6 +18,10 @@ class CorruptDatabaseError(StoreError):
     """The file is damaged or is not a database."""
 
 
+class BusyDatabaseError(StoreError):
+    """Another program writes to the file just now."""
+
+
 CORRUPT_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
@@ -27,10 +31,10 @@ def translate(error: sqlite3.Error, path: Path) -> StoreError:
     name = path.name
     if code in CORRUPT_CODES:
         return CorruptDatabaseError(f"The chat database {name} is damaged: restart Eyrie and it will be set aside.")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return BusyDatabaseError(f"Another program is using {name}: close it and try again.")
     sentences = {
         sqlite3.SQLITE_FULL: f"The disk is full, so {name} could not be saved: free some space and try again.",
-        sqlite3.SQLITE_BUSY: f"Another program is using {name}: close it and try again.",
-        sqlite3.SQLITE_LOCKED: f"Another program is using {name}: close it and try again.",
         sqlite3.SQLITE_READONLY: f"{name} is write-protected: make the folder {path.parent} writable and try again.",
         sqlite3.SQLITE_CANTOPEN: f"{name} cannot be opened: check that {path.parent} exists and is writable.",
         sqlite3.SQLITE_IOERR: f"Reading or writing {name} failed: check the disk ({error}).",

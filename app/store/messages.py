@@ -6,6 +6,7 @@ A message's parent is the one it answers or follows; siblings are versions. `act
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import time
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from app.store.chats import touch
 from app.store.columns import clean, dump, load, moment, text
 from app.store.database import Database
-from app.store.errors import StoreError
+from app.store.errors import BusyDatabaseError, StoreError
 from app.store.records import ROLES, Message
 
 # The shown branch. A message without a chosen child (imports may have some) shows its newest, and so does one whose
@@ -59,8 +60,11 @@ class Messages:
             return _one(c, new)
 
     def save_progress(self, message: int, content: str) -> None:
-        """Keep the whole text so far of a running reply; call at every round end. A removed message is ignored."""
-        with self._database.write() as c:
+        """Keep the whole text so far of a running reply, now and then. A removed message is ignored.
+
+        While another program holds the file nothing is done: a reply must not wait, and its words are in its own file.
+        """
+        with contextlib.suppress(BusyDatabaseError), self._database.write_now() as c:
             c.execute("UPDATE messages SET content = ? WHERE id = ?", (clean(content), message))
 
     def finish(self, message: int, content: str, finish_reason: str, stats: dict[str, Any] | None = None) -> None:

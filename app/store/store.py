@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -39,14 +40,16 @@ class Store:
         database: the file itself, for modules of the store.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """Open or make the database in `folder`. Raises `StoreError` when that folder cannot hold one."""
+    def __init__(self, folder: Path | None = None, temporary: bool = False) -> None:
+        """Open or make the database in `folder`, which goes with `close` if it is `temporary`. Raises `StoreError` when
+        that folder cannot hold one."""
         folder = folder or data_folder()
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"The folder {folder} cannot be made: {error.strerror or error}.") from error
         self.notice = ""
+        self._temporary = folder if temporary else None
         self.database = self._opened(folder / FILE)
         self.path = self.database.path
         self.settings = Settings(self.database)
@@ -64,6 +67,8 @@ class Store:
     def close(self) -> None:
         """Close every thread's connection."""
         self.database.close()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
 
     def _opened(self, path: Path) -> Database:
         try:
@@ -78,10 +83,45 @@ class Store:
 
 
 def open_store(folder: Path | None = None) -> Store:
-    """A store in any case: where the data folder cannot be used, one in a temporary folder that says so in `notice`."""
+    """A store in any case: where the data folder cannot be used, one in a temporary folder that says so in `notice`.
+
+    It holds a copy of the chats where they can be read and the folder only cannot be written.
+    """
+    folder = folder or data_folder()
+    if not _writable(folder) and (copy := _copied(folder)) is not None:
+        store = Store(copy, temporary=True)
+        store.notice = store.notice or (
+            f"The folder {folder} is write-protected: your chats are shown, but what you change or add is lost when "
+            "Eyrie closes."
+        )
+        return store
     try:
         return Store(folder)
     except StoreError as error:
-        store = Store(Path(tempfile.mkdtemp(prefix="eyrie-")))
+        store = Store(_new_folder(), temporary=True)
         store.notice = f"{error} Until that is mended chats are lost when Eyrie closes."
         return store
+
+
+def _new_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="eyrie-"))
+
+
+def _writable(folder: Path) -> bool:
+    parts = [path for path in (folder, folder / FILE) if path.exists()]
+    return all(os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids) for path in parts)
+
+
+def _copied(source: Path) -> Path | None:
+    """A new folder with the database and what its log holds; None where they cannot be read."""
+    if not (source / FILE).is_file():
+        return None
+    target = _new_folder()
+    try:
+        for path in (source / FILE, source / f"{FILE}-wal"):
+            if path.is_file():
+                shutil.copyfile(path, target / path.name)
+    except OSError:
+        shutil.rmtree(target, ignore_errors=True)
+        return None
+    return target

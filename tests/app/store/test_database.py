@@ -1,6 +1,12 @@
 import os
 import random
+import shutil
 import sqlite3
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -126,17 +132,40 @@ def test_a_failed_migration_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_a_locked_database_is_one_sentence(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_database_is_one_sentence(store: Store) -> None:
     """Another program holding the file is named, and nothing of the failed write stays."""
-    monkeypatch.setattr("app.store.database.BUSY_SECONDS", 0.05)
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    store.database._local.connection.execute("PRAGMA busy_timeout = 50")
+    began = time.monotonic()
     with pytest.raises(StoreError, match="Another program"):
         store.chats.new()
+    assert time.monotonic() - began < 1  # the window stands still meanwhile
     other.execute("ROLLBACK")
     other.close()
     assert store.chats.list() == []
+
+
+def test_a_running_reply_does_not_wait_for_a_locked_database(store: Store) -> None:
+    """Two seconds of waiting per second of a reply made it three times slower; its words are in its own file."""
+    reply = store.messages.add(store.chats.new().id, None, "assistant")
+    other = sqlite3.connect(store.path, isolation_level=None)
+    took: list[float] = []
+
+    def save(text: str) -> None:
+        began = time.monotonic()
+        store.messages.save_progress(reply.id, text)
+        took.append(time.monotonic() - began)
+
+    other.execute("BEGIN IMMEDIATE")
+    worker = threading.Thread(target=save, args=("first words",))  # every thread has a patience of its own
+    worker.start()
+    worker.join()
+    assert store.messages.get(reply.id).content == ""
+    other.execute("ROLLBACK")
+    save("words")
+    other.close()
+    assert took[0] < 0.5
+    assert store.messages.get(reply.id).content == "words"
 
 
 def test_a_full_disk_is_one_sentence_and_the_rest_stays_readable(store: Store) -> None:
@@ -174,6 +203,44 @@ def test_a_folder_that_cannot_be_used_does_not_stop_the_start(tmp_path: Path) ->
     assert "lost when Eyrie closes" in store.notice
     store.chats.new("still works")
     store.close()
+
+
+@pytest.fixture
+def protected() -> Iterator[Path]:
+    """A folder with a chat in it that cannot be written, not even by the tests of an administrator."""
+    folder = Path(tempfile.mkdtemp())
+    store = Store(folder)
+    store.chats.new("from before")
+    keeper = sqlite3.connect(folder / FILE)  # keeps the log, as a killed program does
+    keeper.execute("SELECT * FROM chats").fetchall()
+    store.close()
+    for path in folder.iterdir():
+        path.chmod(0o444)
+    folder.chmod(0o555)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    yield folder
+    if root:
+        os.seteuid(0)
+    keeper.close()
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders have no such protection there")
+def test_a_write_protected_folder_shows_its_chats(protected: Path) -> None:
+    """Chats that can be read must not look lost; one sentence says what will not last."""
+    store = open_store(protected)
+    assert [chat.title for chat in store.chats.list()] == ["from before"]
+    assert "write-protected" in store.notice
+    assert "lost when Eyrie closes" in store.notice
+    store.chats.new("still works")
+    copy = store.path.parent
+    assert copy != protected
+    store.close()
+    assert not copy.exists()
+    assert sorted(path.name for path in protected.iterdir())[0] == FILE
 
 
 def test_a_closed_store_says_so(tmp_path: Path) -> None:
