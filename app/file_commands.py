@@ -19,7 +19,8 @@ from app.selection import Selection
 from app.store import Chat, Store, StoreError
 from app.store.exchange import FORMAT, write_file
 from app.tasks import Tasks
-from engine import Turn, load_trace, rounds_csv, save_trace
+from app.trace_reader import TraceReader
+from engine import Turn, rounds_csv, save_trace
 
 TRACES = "Recorded runs (*.json *.json.gz *.gz);;All files (*)"
 LARGEST_PEEK = 4096  # bytes of a dropped file looked at to tell a conversation from a recording
@@ -53,6 +54,9 @@ class FileCommands(QObject):
         self._window, self._store, self._selection = window, store, selection
         self._panels, self._models, self._tasks = panels, models, tasks
         self._folder = Path.home()
+        self.reader = TraceReader(tasks, panels.messages, self)
+        self.reader.done.connect(self._trace_read)
+        self.reader.problem.connect(self.problem)
 
     # Recordings
 
@@ -63,12 +67,11 @@ class FileCommands(QObject):
             self.open_trace(Path(chosen))
 
     def open_trace(self, path: Path, name: str = "") -> None:
-        """Read a recording; the file may be anything."""
+        """Read a recording; the file may be anything, and a large one takes seconds."""
         self._folder = path.parent
-        then = partial(self._trace_read, name or path.name.removesuffix(".gz").removesuffix(".json"))
-        self._tasks.run(partial(load_trace, path), f"opening {path.name}", then, self.problem.emit)
+        self.reader.read(path, name or path.name.removesuffix(".gz").removesuffix(".json"))
 
-    def _trace_read(self, name: str, turn: Turn) -> None:
+    def _trace_read(self, turn: Turn, name: str) -> None:
         if turn.rounds:
             self.trace_opened.emit(turn, name)
         else:

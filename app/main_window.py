@@ -164,6 +164,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Save, stop the engine, end its thread; the one way out."""
         self.player.stop()
+        self.files.reader.cancel()
         self.panels.pane.settings.flush()
         self.models.flush()
         with contextlib.suppress(StoreError):  # the layout of next time is not worth keeping the window open

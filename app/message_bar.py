@@ -33,9 +33,12 @@ MOST = 3
 class Message(QFrame):
     """One message; closes itself after an action."""
 
-    def __init__(self, text: str, kind: Kind, actions: Sequence[Action], detail: str, parent: MessageBar) -> None:
+    def __init__(
+        self, text: str, kind: Kind, actions: Sequence[Action], detail: str, parent: MessageBar, stays: bool = False
+    ) -> None:
         super().__init__(parent)
         self.text, self.kind, self.key = text, kind, ""
+        self._leaves = kind == "info" and not stays
         self._bar = parent
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setObjectName("message")
@@ -68,7 +71,7 @@ class Message(QFrame):
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
         self._timer = QTimer(self, interval=STAY_MS, singleShot=True)
         self._timer.timeout.connect(self.leave)
-        if kind == "info":
+        if self._leaves:
             self._timer.start()
         theme().changed.connect(self._restyle)
         self._restyle()
@@ -79,9 +82,9 @@ class Message(QFrame):
 
     def event(self, event: QEvent) -> bool:
         """Hold the message while the mouse is on it."""
-        if self.kind == "info" and event.type() == QEvent.Type.Enter:
+        if self._leaves and event.type() == QEvent.Type.Enter:
             self._timer.stop()
-        elif self.kind == "info" and event.type() == QEvent.Type.Leave:
+        elif self._leaves and event.type() == QEvent.Type.Leave:
             self._timer.start()
         return super().event(event)
 
@@ -143,14 +146,22 @@ class MessageBar(QWidget):
         self.hide()
 
     def show_message(
-        self, text: str, kind: Kind = "info", *, actions: Sequence[Action] = (), detail: str = "", key: str = ""
+        self,
+        text: str,
+        kind: Kind = "info",
+        *,
+        actions: Sequence[Action] = (),
+        detail: str = "",
+        key: str = "",
+        stays: bool = False,
     ) -> Message:
-        """Show one sentence. A message with the same `key` is replaced; the same text is not shown twice."""
+        """Show one sentence. A message with the same `key` is replaced; the same text is not shown twice. `stays`: good
+        news that is there until it is dismissed."""
         for old in [m for m in self.messages if (key and m.key == key) or m.text == text]:
             self.remove(old)
         while len(self.messages) >= MOST:
             self.remove(next((m for m in self.messages if m.kind == "info"), self.messages[0]))
-        message = Message(text, kind, actions, detail, self)
+        message = Message(text, kind, actions, detail, self, stays)
         message.key = key
         self.messages.append(message)
         self._layout.addWidget(message)

@@ -1,13 +1,19 @@
-"""Short calls done in the engine's thread, with their answers brought back to the caller in the main thread."""
+"""Calls done outside the main thread, with their answers brought back to the caller in it: short ones in the engine's
+thread, long ones beside it."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QThreadPool, Signal, Slot
 
 from app.engine_link import EngineLink
+from app.log import unexpected
+from app.store import StoreError
+from engine import EyrieError
 
 Then = Callable[[Any], object]
 Otherwise = Callable[[str], object]
@@ -21,6 +27,7 @@ class Tasks(QObject):
     """
 
     failed = Signal(str, str)
+    _over = Signal(object)  # a call that is ready to be made in the main thread
 
     def __init__(self, link: EngineLink, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -28,12 +35,27 @@ class Tasks(QObject):
         self._waiting: dict[int, tuple[Then | None, Otherwise | None]] = {}
         link.answered.connect(self._answered)
         link.failed.connect(self._failed)
+        self._over.connect(lambda call: call(), Qt.ConnectionType.QueuedConnection)
 
     def run(
         self, call: Callable[[], Any], doing: str, then: Then | None = None, otherwise: Otherwise | None = None
     ) -> None:
         """Call in the engine's thread; `then` gets the result, `otherwise` the sentence of an error, both here."""
         self._waiting[self._link.run(call, doing)] = (then, otherwise)
+
+    def run_beside(self, call: Callable[[], Any], doing: str, then: Then, otherwise: Otherwise) -> None:
+        """The same in another thread, for what takes seconds: a running reply goes on meanwhile."""
+        QThreadPool.globalInstance().start(partial(self._beside, call, doing, then, otherwise))
+
+    def _beside(self, call: Callable[[], Any], doing: str, then: Then, otherwise: Otherwise) -> None:
+        try:
+            answer = partial(then, call())
+        except (EyrieError, StoreError) as error:
+            answer = partial(otherwise, str(error))
+        except Exception as error:
+            answer = partial(otherwise, unexpected(error, doing)[0])
+        with contextlib.suppress(RuntimeError):  # the window is gone
+            self._over.emit(answer)
 
     @Slot(int, object)
     def _answered(self, job: int, value: Any) -> None:

@@ -16,10 +16,12 @@ import contextlib
 import gzip
 import json
 import os
+import threading
 import zlib
 from pathlib import Path
 
-from engine.errors import TraceError
+from engine.errors import Cancelled, TraceError
+from engine.json_pieces import loads_in_pieces
 from engine.record_json import RecordReader, write_record
 from engine.trace import TRACE_VERSION, Prefill, Round, Turn, TurnEnd, TurnStart
 from engine.trace_check import check_turn
@@ -44,11 +46,19 @@ def trace_to_json(turn: Turn) -> str:
     return text
 
 
-def trace_from_json(text: str) -> Turn:
-    """Read what `trace_to_json` wrote, check that it agrees with itself, and return it."""
+def trace_from_json(text: str, cancel: threading.Event | None = None) -> Turn:
+    """Read what `trace_to_json` wrote, check that it agrees with itself, and return it. Other threads go on meanwhile.
+
+    `cancel` ends it with `Cancelled`.
+    """
+
+    def between() -> None:
+        if cancel is not None and cancel.is_set():
+            raise Cancelled("Reading the trace was stopped.")
+
     _check_size(text)
     try:
-        document = json.loads(text, parse_constant=_no_constant)
+        document = loads_in_pieces(text, _no_constant, between)
     except RecursionError:
         raise TraceError("This file is not a trace: its JSON is nested without end.") from None
     except ValueError as error:
@@ -64,12 +74,13 @@ def trace_from_json(text: str) -> Turn:
     rounds = document["rounds"]
     if not isinstance(rounds, list) or len(rounds) > MAX_ROUNDS:
         raise TraceError(f"This trace is damaged: rounds is not a list of at most {MAX_ROUNDS} rounds.")
-    turn = Turn(
-        reader.optional(document["start"], TurnStart, "start"),
-        reader.optional(document["prefill"], Prefill, "prefill"),
-        [reader.read(r, Round, f"round {i}") for i, r in enumerate(rounds)],
-        reader.optional(document["end"], TurnEnd, "end"),
-    )
+    start = reader.optional(document["start"], TurnStart, "start")
+    turn = Turn(start, reader.optional(document["prefill"], Prefill, "prefill"))
+    for i in range(len(rounds)):
+        turn.rounds.append(reader.read(rounds[i], Round, f"round {i}"))
+        rounds[i] = None  # all of them freed at once would stop other threads, and need twice the memory before
+        between()
+    turn.end = reader.optional(document["end"], TurnEnd, "end")
     check_turn(turn)
     return turn
 
@@ -92,8 +103,8 @@ def save_trace(path: Path | str, turn: Turn) -> Path:
     return path
 
 
-def load_trace(path: Path | str) -> Turn:
-    """Read a trace file, compressed or not."""
+def load_trace(path: Path | str, cancel: threading.Event | None = None) -> Turn:
+    """Read a trace file, compressed or not; `cancel` ends it with `Cancelled`."""
     path = Path(path)
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
@@ -103,7 +114,9 @@ def load_trace(path: Path | str) -> Turn:
             file.seek(0)
             data = (gzip.GzipFile(fileobj=file) if compressed else file).read(MAX_BYTES + 1)
         _check_size(data)
-        return trace_from_json(data.decode("utf-8-sig"))
+        text = data.decode("utf-8-sig")
+        del data
+        return trace_from_json(text, cancel)
     except UnicodeDecodeError:
         raise TraceError(f"{path.name}: this file is not a trace, because it is not text.") from None
     except TraceError as error:

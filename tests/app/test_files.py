@@ -5,20 +5,22 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, Qt, QThreadPool, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app import message_bar, trace_reader
 from app.chat.files import file_name
 from app.engine_link import EngineLink
 from app.file_commands import OPENED, kind_of
 from app.main_window import MainWindow
 from app.save_dialog import ask_where
 from app.store import open_store
-from engine import trace_to_json
+from engine import Cancelled, Turn, trace_to_json
 from tests.fake_engine import FakeEngine
 from tests.fake_turn import fake_turn
 
@@ -203,3 +205,48 @@ def test_a_suggested_name_fits_every_file_system():
         assert len(name) > len(".json")
         assert "\u202e" not in name
         assert name.isprintable()
+
+
+def test_reading_a_large_recording_is_said_and_can_be_cancelled(qtbot, window, tmp_path, monkeypatch):
+    """128 MiB take many seconds: the window must go on, say what it does, and let go when asked."""
+    ended, opened = [], []
+
+    def endless(path: Path, cancel: threading.Event) -> None:
+        assert cancel.wait(20)
+        ended.append(threading.current_thread() is threading.main_thread())
+        raise Cancelled("Stopped.")
+
+    monkeypatch.setattr(trace_reader, "load_trace", endless)
+    monkeypatch.setattr(trace_reader, "SAY_MS", 10)
+    monkeypatch.setattr(message_bar, "STAY_MS", 50)
+    window.files.trace_opened.connect(lambda *_: opened.append(1))
+    window.files.problem.connect(opened.append)
+    window.files.open_trace(tmp_path / "large.json")
+    assert _said(qtbot, window) == "Reading large.json…"
+    qtbot.wait(150)  # it does not leave by itself
+    (message,) = window.panels.messages.messages
+    message.buttons["Cancel"].click()
+    qtbot.waitUntil(lambda: bool(ended))
+    qtbot.wait(50)
+    assert ended == [False]
+    assert window.panels.messages.messages == []
+    assert opened == []
+
+
+def test_a_second_recording_takes_the_place_of_one_that_is_read(qtbot, window, tmp_path, monkeypatch):
+    """The one asked for last is shown, and the other does not come after it."""
+    names, turn = [], fake_turn(1, rounds=2)
+
+    def load(path: Path, cancel: threading.Event) -> Turn:
+        if path.name == "slow.json":
+            cancel.wait(20)
+        return turn
+
+    monkeypatch.setattr(trace_reader, "load_trace", load)
+    window.files.trace_opened.connect(lambda _, name: names.append(name))
+    window.files.open_trace(tmp_path / "slow.json")
+    window.files.open_trace(tmp_path / "fast.json")
+    qtbot.waitUntil(lambda: bool(names))
+    QThreadPool.globalInstance().waitForDone(10_000)
+    qtbot.wait(50)
+    assert names == ["fast"]

@@ -7,6 +7,7 @@ import gzip
 import json
 import math
 import random
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import trace_json
-from engine.errors import TraceError
+from engine.errors import Cancelled, TraceError
 from engine.trace import Node, Token, Turn
 from engine.trace_csv import rounds_csv
 from engine.trace_json import load_trace, save_trace, trace_from_json, trace_to_json
@@ -398,3 +399,12 @@ def test_too_many_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace_json, "MAX_ROUNDS", 2)
     with pytest.raises(TraceError, match="at most 2 rounds"):
         trace_from_json(trace_to_json(fake_turn(1, rounds=3)))
+
+
+def test_reading_can_be_stopped(tmp_path: Path) -> None:
+    """A window that closes must not wait for the end of a large file."""
+    path, stop = save_trace(tmp_path / "trace.json", fake_turn(1, rounds=3)), threading.Event()
+    assert load_trace(path, stop) == fake_turn(1, rounds=3)
+    stop.set()
+    with pytest.raises(Cancelled):
+        load_trace(path, stop)
