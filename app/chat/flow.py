@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent, QWheelEvent
+from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollArea, QWidget
 
 from app.chat.flow_items import Item, near, order_tabs, surplus, tops
@@ -51,7 +51,7 @@ class Flow(QScrollArea):
         self.items: list[Item] = []
         self._index: dict[int, int] = {}
         self.following = True
-        self._placing = False
+        self._placing = self._painted = False
         self._anchor: tuple[int, int] = (0, 0)  # item and pixels of it above the view
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self._place_some)
@@ -270,12 +270,21 @@ class Flow(QScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Lay out for the new width."""
         super().resizeEvent(event)
-        self.place()
+        if self._painted:
+            self.place()
 
     def showEvent(self, event: QEvent) -> None:
-        """Place what was waiting to be visible."""
+        """Place what was waiting to be visible; for the first time after the first picture, which should come soon."""
         super().showEvent(event)  # type: ignore[arg-type]
-        self._place_some()
+        if self._painted:
+            self._place_some()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """There is a picture now."""
+        super().paintEvent(event)
+        if not self._painted:
+            self._painted = True
+            self._rest.start()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Turning up stops following the end, at once."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.selection import Selection
@@ -15,7 +15,7 @@ from app.selection import Selection
 if TYPE_CHECKING:
     from app.plots.panel import PlotPanel
 
-AFTER_MS = 50  # after it was first shown: the first picture of the window comes before
+AFTER_MS = 50  # after it was first painted, with the window
 
 
 class LazyPlots(QWidget):
@@ -92,10 +92,10 @@ class LazyPlots(QWidget):
         """Write a chart as PNG or CSV. Raises `OSError`."""
         self.panel().export(name, path)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Load soon."""
-        super().showEvent(event)
-        if self._panel is None:
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The window's picture is made: load soon."""
+        super().paintEvent(event)
+        if self._panel is None and not self._timer.isActive():
             self._timer.start()
 
 
