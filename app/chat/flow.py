@@ -147,18 +147,19 @@ class Flow(QScrollArea):
         self._placing = True
         self._rest.stop()
         try:
-            self._place(time.perf_counter() + milliseconds / 1000)
+            self._place(milliseconds)
         finally:
             self._placing = False
 
-    def _place(self, until: float) -> None:
+    def _place(self, milliseconds: float) -> None:
         width, left = self._column()
         view = self.viewport().height()
-        places, top, first, last = [0], 0, 0, 0
+        places, top, first, last, until = [0], 0, 0, 0, 0.0
         for _ in range(8):
             places = tops(self.items, width)
             top = self._wanted_top(places, view)
             first, last = near(places, top, view, 0)
+            until = until or time.perf_counter() + milliseconds / 1000
             numbers = range(first, last)
             if not self._measure(reversed(numbers) if self.following else numbers, width, until):
                 break

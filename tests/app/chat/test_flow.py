@@ -33,7 +33,7 @@ def column(qtbot) -> Flow:
     qtbot.addWidget(made)
     made.resize(400, 6 * HEIGHT)
     made.show()
-    qtbot.waitExposed(made)
+    qtbot.waitUntil(lambda: made._painted)
     return made
 
 
