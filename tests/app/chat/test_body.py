@@ -1,6 +1,8 @@
+import math
 import random
 import re
 import time
+from functools import partial
 
 import pytest
 from PySide6.QtCore import QByteArray, QUrl
@@ -234,3 +236,23 @@ def test_a_long_word_is_cheap(qtbot) -> None:
         took.append(time.thread_time() - began)
         assert block.heightForWidth(420) > 20 * block.fontMetrics().height()
     assert min(took) < 0.04
+
+
+def shows_all(block: TextBlock, width: int) -> bool:
+    """Whether it has been laid out at this width and nothing of it is cut off."""
+    return block.width() == width and block.verticalScrollBar().maximum() == 0
+
+
+@pytest.mark.parametrize("widths", [(424,), (640, 424), (300, 640), (640, 300, 500)])
+def test_text_has_the_height_it_needs_at_every_width(qtbot, widths: tuple[int, ...]) -> None:
+    """A layout remembers the height that was wanted at another width, and must not cut the text there."""
+    body = MarkdownBody("W" + "abcdefghij" * 400 + "\n\n" + "some words " * 300)
+    qtbot.addWidget(body)
+    body.sizeHint()  # asked by every layout before a width is known
+    body.show()
+    for width in widths:
+        body.resize(width, body.heightForWidth(width))
+        (block,) = body.blocks()
+        assert isinstance(block, TextBlock)
+        qtbot.waitUntil(partial(shows_all, block, width), timeout=1000)
+        assert block.height() == math.ceil(block.document().size().height())
