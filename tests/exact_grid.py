@@ -4,7 +4,9 @@
 
 Every run adds a line to the file, and what is in the file is not run again. Prompts take turns by category, and each is
 answered in every way before the next one comes, so a part of the grid is a fair sample of it. Exit code 1 if any reply
-differs. Knows the engine by its front door alone; settings are written as for `bench`.
+differs. With `--reuse` one session answers a prompt in every way, so each reply but the first stands on rows of the
+prompt that another setting left in the cache: quicker, and prefix reuse is tried as well.
+Knows the engine by its front door alone; settings are written as for `bench`.
 """
 
 from __future__ import annotations
@@ -44,10 +46,11 @@ def by_turns(prompts: Iterable[Prompt]) -> list[Prompt]:
     return [p for column in itertools.zip_longest(*rows.values()) for p in column if p is not None]
 
 
-def reply(model: Model, setting: Setting, sampling: SamplingConfig, prompt: Prompt) -> Turn:
-    """One turn of a fresh session."""
+def reply(session: ChatSession, setting: Setting, sampling: SamplingConfig, prompt: Prompt) -> Turn:
+    """One turn, with the session's cached rows if it answered this prompt before."""
+    session.config = setting.config
     turn = Turn()
-    for event in ChatSession(model, setting.config).generate([{"role": "user", "content": prompt.text}], sampling):
+    for event in session.generate([{"role": "user", "content": prompt.text}], sampling):
         turn.add(event)
     return turn
 
@@ -56,6 +59,7 @@ def figures(turn: Turn) -> dict[str, Any]:
     """What a line says of a turn besides its text."""
     stats = turn.stats()
     return {
+        "reused": turn.start.reused_tokens if turn.start else 0,
         "rounds": stats.rounds,
         "emitted": stats.emitted,
         "replayed": sum(len(r.replayed) for r in turn.rounds),
@@ -73,10 +77,11 @@ def first_difference(ids: Sequence[int], reference: Sequence[int]) -> int | None
 
 def run(
     model: Model, settings: Sequence[Setting], samplings: Sequence[SamplingConfig], prompts: Iterable[Prompt],
-    results: ResultFile,
+    results: ResultFile, *, reuse: bool = False,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Do what is not in the file yet; yields each new line. The first setting is the reference."""
     for prompt, sampling in itertools.product(prompts, samplings):
+        session = ChatSession(model)
         reference: list[int] = []
         for setting in settings:
             key = {
@@ -90,7 +95,8 @@ def run(
             }
             known = results.find(key)
             if known is None:
-                turn = reply(model, setting, sampling, prompt)
+                session = session if reuse else ChatSession(model)
+                turn = reply(session, setting, sampling, prompt)
                 ids = [t.id for t in turn.tokens]
                 known = {**key, "category": prompt.category, **figures(turn)}
                 if setting is settings[0]:
@@ -116,6 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--settings", type=drafts, metavar="LIST", help="as for bench (default: the whole grid)")
     parser.add_argument("--temperature", default="0,0.8", metavar="LIST")
     parser.add_argument("--seed", type=int, default=7, metavar="N")
+    parser.add_argument("--reuse", action="store_true", help="one session per prompt, so that prefixes are reused")
     parser.add_argument("--threads", type=int, metavar="N", help="default: as many as the engine takes")
     parser.add_argument("--summary-only", action="store_true", help="run nothing, print what the file holds")
     return parser
@@ -147,7 +154,8 @@ def _measure(args: argparse.Namespace, results: ResultFile) -> None:
         settings = settings_to_measure(args.settings or grid(), base)
         settings = settings[[s.name for s in settings].index(PLAIN_TWO) :]
         total = len(prompts) * len(samplings) * len(settings)
-        for count, line in enumerate(run(model, settings, samplings, prompts, results), 1):
+        lines = run(model, settings, samplings, prompts, results, reuse=args.reuse)
+        for count, line in enumerate(lines, 1):
             verdict = {None: "reference", True: "same", False: f"DIFFERS at {line['first_difference']}"}[line["same"]]
             where = f"prompt {line['prompt']}, temperature {line['temperature']:g}, {line['setting']}"
             print(f"{count} of at most {total}: {where}: {verdict}, {line['ms'] / 1000:.1f} s", flush=True)

@@ -130,3 +130,12 @@ def test_every_run_is_a_fresh_session(arguments: list[str], monkeypatch: pytest.
     monkeypatch.setattr(ChatSession, "generate", spy)
     assert main([*arguments, "--new-tokens", "5", "--settings", "2,3,4", "--temperature", "0"]) == 0
     assert set(reused) == {0}
+
+
+def test_one_session_per_prompt_tries_reused_rows(arguments: list[str]) -> None:
+    """`--reuse` must stand on rows that other settings left, and a prompt's first reply on none."""
+    flags = ["--new-tokens", "60", "--settings", "4,4,12; lookahead 4,8", "--temperature", "0", "--reuse"]
+    assert main([*arguments, *flags]) == 0
+    reused = [r["reused"] for r in lines(arguments)]
+    assert reused[::3] == [0] * len(TEXTS)
+    assert all(isinstance(n, int) and n > 1 for i, n in enumerate(reused) if i % 3)
