@@ -12,9 +12,10 @@ from typing import Any
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.chat.block_splitter import BlockSplitter
 from app.chat.code_block import CodeBlock
 from app.chat.highlight import prepare
-from app.chat.markdown import Block, Splitter, blocks
+from app.chat.markdown import Block, blocks
 from app.chat.text_block import TextBlock
 from app.theme import GAP, GAP_SMALL
 
@@ -34,7 +35,7 @@ class MarkdownBody(QWidget):
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(0)
         self._env: dict[str, Any] = {}
-        self._splitter = Splitter()
+        self._splitter = BlockSplitter()
         self._blocks: list[TextBlock | CodeBlock] = []
         self._tail: TextBlock | CodeBlock | None = None
         self._refreshed = self._grown = 0.0  # when the Markdown was shown, and text came last
@@ -61,7 +62,7 @@ class MarkdownBody(QWidget):
     def finish(self) -> None:
         """The text is complete: the tail becomes blocks like the rest."""
         self._timer.stop()
-        tail, self._splitter = self._splitter.tail, Splitter()
+        tail, self._splitter = self._splitter.tail, BlockSplitter()
         self._show(blocks(tail, self._env), self._take_tail())
 
     def restyle(self) -> None:
