@@ -12,13 +12,14 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from engine.training.slot_states import SlotStates
 from engine.training.torch_target import TorchTarget, rotary, rotate
 
 
 class BatchDecoder:
-    """`slots` conversations of at most `capacity` tokens each."""
+    """`slots` conversations of at most `capacity` tokens each. `states`: the hidden states of all are kept there."""
 
-    def __init__(self, target: TorchTarget, slots: int, capacity: int) -> None:
+    def __init__(self, target: TorchTarget, slots: int, capacity: int, *, keep_states: bool = False) -> None:
         d = target.dims
         self._target = target
         self.capacity = min(capacity, d.context_length)
@@ -28,6 +29,7 @@ class BatchDecoder:
         self._values = torch.zeros_like(self._keys)
         self.lengths = np.zeros(slots, np.int64)  # tokens in the cache
         self._cos, self._sin = rotary(d, self.capacity + 1, target.device)
+        self.states = SlotStates(d, slots, self.capacity) if keep_states else None
 
     @torch.no_grad()
     def forward(self, slots: Sequence[int], tokens: Sequence[Sequence[int]]) -> Tensor:
@@ -52,6 +54,8 @@ class BatchDecoder:
         cos, sin = self._cos[at][:, :, None], self._sin[at][:, :, None]
         stream = F.embedding(torch.from_numpy(ids).to(device), t.embed).float()
         for i, layer in enumerate(t.layers):
+            if self.states:
+                self.states.note(i, stream)
             q, k, v = t.split(t.normed(stream, layer["attn_norm"]), layer["qkv"])
             q, k = (rotate(x.float(), cos, sin).to(t.dtype) for x in (q, k))
             self._keys[i][spots] = k.transpose(1, 2)  # [S, kv_heads, n, d]
@@ -60,7 +64,11 @@ class BatchDecoder:
             stream = t.finish_layer(stream, attended, layer)
         last = stream[torch.arange(len(slots)), torch.from_numpy(counts - 1)]
         self.lengths[list(slots)] += counts
-        return F.linear(t.normed(last, t.norm), t.lm_head).float()
+        logits = F.linear(t.normed(last, t.norm), t.lm_head).float()
+        if self.states:
+            self.states.note(len(t.layers), stream)
+            self.states.put(slots, past, counts, stream, likeliest(logits))
+        return logits
 
     def _attend(self, layer: int, rows: Tensor, q: Tensor, mask: Tensor, seen: int) -> Tensor:
         """q [S, n, heads, d] over the slots' caches → [S, n, heads · d]. Query heads of a group become rows."""

@@ -1,13 +1,15 @@
-"""The target's hidden states of a data set: made once, kept in memory-mapped files, or made anew for every batch.
+"""The target's hidden states of a data set: kept in memory-mapped files, or made anew for every batch.
 
-A conversation's states are computed when they are first asked for, so training starts at once and the first pass
-fills the files. Stored states are float16, and computed ones are rounded to it too: both ways give the same numbers.
+States that were written with the text are read where they lie. Others are computed when they are first asked for, so
+training starts at once and the first pass fills the file. Stored states are float16, and computed ones are rounded to
+it too: stored or not, the same computation gives the same numbers.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,10 @@ import torch
 from numpy.lib.format import open_memmap
 
 from engine.errors import ConfigError
+from engine.models.dims import ModelDims
 from engine.training.batches import Batch
 from engine.training.conversations import DataSet
+from engine.training.state_rows import Rows, row_type
 from engine.training.torch_target import Hidden, TorchTarget
 
 SPARE = 2_000_000_000  # bytes of the disk that stay free
@@ -25,17 +29,26 @@ _ABOUT = "hidden.json"
 _FLUSH_EVERY = 200_000  # tokens
 
 
-def store_bytes(data: DataSet, width: int) -> int:
-    """Bytes of the files: three streams, the last one and the likeliest token of every position."""
-    return data.tokens * (4 * width * 2 + 4)
+def store_bytes(tokens: int, dims: ModelDims) -> int:
+    """Bytes of that many positions' streams, the last one and the likeliest token."""
+    return tokens * row_type(dims).itemsize
 
 
 class HiddenStore:
-    """Hidden states by conversation. `folder` None: nothing is kept."""
+    """Hidden states by conversation. `folder` None: nothing is kept. `known`: rows of conversations that exist."""
 
-    def __init__(self, data: DataSet, target: TorchTarget, folder: Path | None, name: str) -> None:
+    def __init__(
+        self,
+        data: DataSet,
+        target: TorchTarget,
+        folder: Path | None,
+        name: str = "",
+        known: Mapping[int, Rows] | None = None,
+    ) -> None:
         self._data, self._target = data, target
-        self._taps: Any = None  # a memory map, or None where nothing is kept
+        self._own: Any = None  # a memory map of the rows that are not known, or None where nothing is kept
+        self._rows: list[Any] = []  # of each conversation
+        self._known = known or {}
         self._since_flush = 0
         if folder is not None:
             self._open(folder, name)
@@ -43,7 +56,7 @@ class HiddenStore:
     @property
     def keeps(self) -> bool:
         """Whether states are stored."""
-        return self._taps is not None
+        return self._own is not None
 
     @property
     def missing(self) -> int:
@@ -64,40 +77,35 @@ class HiddenStore:
 
     def flush(self) -> None:
         """Put everything on the disk: states first, then the note that they are there."""
-        if self._taps is None:
+        if self._own is None:
             return
-        for array in (self._taps, self._last, self._top):
-            array.flush()
+        self._own.flush()
         self._on_disk[:] = self._done
         self._on_disk.flush()
         self._since_flush = 0
 
     def _open(self, folder: Path, name: str) -> None:
-        d, tokens = self._target.dims, self._data.tokens
-        about = {"name": name, "tokens": tokens, "width": d.hidden_size, "taps": list(d.hidden_taps)}
+        own = [i for i in range(len(self._data)) if i not in self._known]
+        lengths = self._data.lengths
+        tokens, kind = int(lengths[own].sum()), row_type(self._target.dims)
         folder.mkdir(parents=True, exist_ok=True)
-        known = _read_json(folder / _ABOUT)
-        if known != about:
+        about = {"name": f"{DataSet.of(self._data[i] for i in own).key()} {name}", "tokens": tokens}
+        if _read_json(folder / _ABOUT) != about:
             for path in folder.glob("*.npy"):
                 path.unlink()
-            check_space(folder, store_bytes(self._data, d.hidden_size))
-        shapes: dict[str, tuple[tuple[int, ...], Any]] = {
-            "taps": ((tokens, len(d.hidden_taps) * d.hidden_size), np.float16),
-            "last": ((tokens, d.hidden_size), np.float16),
-            "top": ((tokens,), np.int32),
-            "done": ((len(self._data),), np.uint8),
-        }
-        try:
-            arrays = [
-                np.load(path, mmap_mode="r+", allow_pickle=False)
-                if (path := folder / f"{key}.npy").exists()
-                else open_memmap(path, mode="w+", shape=shape, dtype=dtype)
-                for key, (shape, dtype) in shapes.items()
-            ]
+            check_space(folder, tokens * kind.itemsize)
+        try:  # one row more, for a memory map cannot be empty
+            self._own = _open_array(folder / "rows.npy", tokens + 1, kind)
+            self._on_disk = _open_array(folder / "done.npy", len(self._data), np.dtype(np.uint8))
         except (OSError, ValueError) as error:
             raise ConfigError(f"The hidden states in {folder} cannot be used ({error}): delete that folder.") from None
-        self._taps, self._last, self._top, self._on_disk = arrays
         self._done = np.array(self._on_disk)
+        self._done[list(self._known)] = 1
+        ends = dict(zip(own, np.cumsum(lengths[own]).tolist(), strict=True))
+        self._rows = [
+            self._known[i] if i in self._known else self._own[ends[i] - int(lengths[i]) : ends[i]]
+            for i in range(len(self._data))
+        ]
         (folder / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
 
     def _compute(self, batch: Batch) -> Hidden:
@@ -105,25 +113,22 @@ class HiddenStore:
 
     def _keep(self, batch: Batch, found: Hidden) -> None:
         for row, i in enumerate(batch.which):
-            start, end = self._data.off[i], self._data.off[i + 1]
-            for array, values in zip((self._taps, self._last, self._top), found, strict=True):
-                array[start:end] = values[row, : end - start].cpu().numpy()
+            if i in self._known:
+                continue
+            rows = self._rows[i]
+            for key, values in found._asdict().items():
+                rows[key] = values[row, : len(rows)].cpu().numpy()
             self._done[i] = 1
-            self._since_flush += int(end - start)
+            self._since_flush += len(rows)
         if self._since_flush > _FLUSH_EVERY:
             self.flush()
 
     def _load(self, batch: Batch) -> Hidden:
-        rows, length = batch.ids.shape
-        out = []
-        for array in (self._taps, self._last, self._top):
-            padded = np.zeros((rows, length, *array.shape[1:]), array.dtype)
-            for row, i in enumerate(batch.which):
-                start, end = self._data.off[i], self._data.off[i + 1]
-                padded[row, : end - start] = array[start:end]
-            out.append(torch.from_numpy(padded).to(self._target.device))
-        taps, last, top = out
-        return Hidden(taps, last, top)
+        padded = np.zeros(batch.ids.shape, self._own.dtype)
+        for row, i in enumerate(batch.which):
+            padded[row, : len(self._rows[i])] = self._rows[i]
+        device = self._target.device
+        return Hidden(*(torch.from_numpy(np.ascontiguousarray(padded[key])).to(device) for key in Hidden._fields))
 
 
 def check_space(folder: Path, needed: int) -> None:
@@ -134,6 +139,16 @@ def check_space(folder: Path, needed: int) -> None:
             f"The hidden states take {needed / 1e9:.1f} GB and {folder} has {free / 1e9:.1f} GB free: "
             "free some space, give another --work folder, or use --recompute."
         )
+
+
+def _open_array(path: Path, rows: int, kind: Any) -> Any:
+    """A memory map: what is there, or zeros."""
+    if not path.exists():
+        return open_memmap(path, mode="w+", shape=(rows,), dtype=kind)
+    found = np.load(path, mmap_mode="r+", allow_pickle=False)
+    if found.shape != (rows,) or found.dtype != kind:
+        raise ValueError("another shape")
+    return found
 
 
 def _read_json(path: Path) -> object:

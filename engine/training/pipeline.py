@@ -25,12 +25,13 @@ from engine.tokenizer import Tokenizer
 from engine.training import draft_vocab, export, head_init, speed
 from engine.training.conversations import DataSet, load_data
 from engine.training.folder_weights import FolderWeights
-from engine.training.hidden_store import HiddenStore, store_bytes
+from engine.training.hidden_store import HiddenStore, check_space, store_bytes
 from engine.training.needs_torch import pick_device, pick_format
 from engine.training.plan import RunRecord, TrainingPlan
 from engine.training.prompts import read_prompts
 from engine.training.request import TrainingRequest
 from engine.training.specforge import write_conversations
+from engine.training.state_rows import known_rows, row_type
 from engine.training.synthesize import Writer, WritingPlan, have_tokens, parts_of
 from engine.training.torch_target import TorchTarget
 from engine.training.trainer import Trainer, Update
@@ -69,12 +70,9 @@ class Run:
     def data(self) -> DataSet:
         """All conversations to train on; writes what is missing. Raises `Cancelled`, `ConfigError`."""
         request = self.request
-        files = list(request.data)
-        if request.wanted_tokens:
-            if have_tokens(request.text_folder) < request.wanted_tokens:
-                self._write_text()
-            files += parts_of(request.text_folder)
-        return load_data(files, self.weights.dims.vocab_size, request.max_length)
+        if request.wanted_tokens and have_tokens(request.text_folder) < request.wanted_tokens:
+            self._write_text()
+        return load_data(self._files, self.weights.dims.vocab_size, request.max_length)
 
     def train(self, data: DataSet) -> Outcome:
         """Train to the end of the plan. Raises `Cancelled` with the state saved, `ConfigError`, `CheckpointError`."""
@@ -107,6 +105,22 @@ class Run:
         """The target."""
         return TorchTarget(self.weights, self.device, getattr(torch, self.plan.compute))
 
+    @property
+    def _files(self) -> list[Path]:
+        """Of text."""
+        request = self.request
+        return [*request.data, *(parts_of(request.text_folder) if request.wanted_tokens else ())]
+
+    @property
+    def _recompute(self) -> bool:
+        asked = self.request.recompute
+        return self.device != "cpu" if asked is None else asked
+
+    @cached_property
+    def _states_name(self) -> str:
+        """What hidden states depend on besides the text."""
+        return f"{self.target.dtype} {_model_key(self.request.model)}"
+
     def _write_text(self) -> None:
         request = self.request
         plan = WritingPlan(
@@ -118,8 +132,14 @@ class Run:
         )
         prompts = read_prompts(request.prompts) if request.prompts else ()
         tokenizer = Tokenizer.load(request.model)
-        writer = Writer(self.target, tokenizer, request.text_folder, plan, prompts)
-        self._say(f"The model writes text to learn from, into {request.text_folder}.")
+        states, size = "" if self._recompute else self._states_name, ""
+        if states:
+            needed = store_bytes(request.wanted_tokens - have_tokens(request.text_folder), self.weights.dims)
+            request.text_folder.mkdir(parents=True, exist_ok=True)
+            check_space(request.text_folder, needed)
+            size = f", with hidden states of {needed / 1e9:.1f} GB"
+        writer = Writer(self.target, tokenizer, request.text_folder, plan, prompts, states)
+        self._say(f"The model writes text to learn from, into {request.text_folder}{size}.")
         tokens = writer.write(self._progress, self._cancel)
         self._say(f"{tokens / 1e6:.2f} M tokens of text: {writer.kept} new conversations, {writer.dropped} dropped.")
 
@@ -143,17 +163,20 @@ class Run:
         return {**self.request.plan, "compute": compute}
 
     def _store(self, data: DataSet, target: TorchTarget) -> HiddenStore:
-        recompute = self.device != "cpu" if self.request.recompute is None else self.request.recompute
-        size = store_bytes(data, target.dims.hidden_size) / 1e9
-        if recompute:
+        size = store_bytes(data.tokens, target.dims) / 1e9
+        if self._recompute:
             self._say(f"Hidden states are computed for every batch; storing them would take {size:.1f} GB.")
-            return HiddenStore(data, target, None, "")
+            return HiddenStore(data, target, None)
         folder = self.request.work / "hidden"
         folder.mkdir(parents=True, exist_ok=True)
+        known = known_rows(self._files, data, self._states_name, row_type(target.dims))
+        there = sum(len(rows) for rows in known.values()) / max(1, data.tokens)
         free = shutil.disk_usage(folder).free / 1e9
-        self._say(f"Hidden states: {size:.1f} GB in {folder}, filled in the first pass ({free:.0f} GB are free).")
-        about = f"{data.key()} {target.dtype} {_model_key(self.request.model)}"
-        return HiddenStore(data, target, folder, about)
+        self._say(
+            f"Hidden states: {size:.1f} GB, {there:.0%} of them there; the rest is filled into {folder} in the first "
+            f"pass ({free:.0f} GB are free)."
+        )
+        return HiddenStore(data, target, folder, self._states_name, known)
 
     def _start(self, weights: FolderWeights, data: DataSet) -> tuple[EagleCheckpoint, str]:
         request = self.request

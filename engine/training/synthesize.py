@@ -22,6 +22,7 @@ from engine.training.chat_pieces import ChatPieces
 from engine.training.conversations import Conversation, DataSet, read_file, write_file
 from engine.training.filters import Seen, ends_in_loop, repeats_itself
 from engine.training.prompts import PROMPTS_SHARE, Outline, PromptMaker
+from engine.training.state_rows import RowWriter
 from engine.training.torch_target import TorchTarget
 
 LONGEST_USER, FEWEST_USER = 200, 3  # tokens that the model may write as the user
@@ -80,7 +81,10 @@ class _Draft:
 
 
 class Writer:
-    """Writes conversations into the parts of a folder until there are enough tokens."""
+    """Writes conversations into the parts of a folder until there are enough tokens.
+
+    `states`: a name for the hidden states, which are then written beside each part as they come by.
+    """
 
     def __init__(
         self,
@@ -89,6 +93,7 @@ class Writer:
         folder: Path,
         plan: WritingPlan,
         prompts: tuple[str, ...] = (),
+        states: str = "",
     ) -> None:
         self._plan, self._folder, self._tokenizer = plan, folder, tokenizer
         self._pieces = ChatPieces.of(tokenizer)
@@ -106,13 +111,17 @@ class Writer:
                 self._seen.add(_said(data[i]))
                 self._remember(data[i])
         self._random = torch.Generator(target.device).manual_seed(seed)
-        self._decoder = BatchDecoder(target, plan.batch, plan.longest + LONGEST_USER)
+        room = plan.longest + LONGEST_USER
+        self._decoder = BatchDecoder(target, plan.batch, room, keep_states=bool(states))
+        self._states: str = states
+        self._rows: RowWriter | None = None  # of the part that is being written
         self._slots: list[_Draft | None] = [None] * plan.batch
         self._done: list[Conversation] = []
         self.kept = self.dropped = 0
 
     def write(self, progress: steps.ProgressCallback = steps.ignore, cancel: threading.Event | None = None) -> int:
         """Write until the plan is met; tokens there are then. Raises `Cancelled` with what is finished on disk."""
+        self._rows = self._begin_rows()
         try:
             while self._have < self._plan.tokens:
                 steps.check(cancel)
@@ -125,6 +134,8 @@ class Writer:
                     self._save()
         finally:
             self._save()
+            if self._rows:
+                self._rows.discard()
         return self._have
 
     def _written(self) -> int:
@@ -226,6 +237,8 @@ class Writer:
         if not end or not self._seen.add(_said(conversation)):
             self._drop(slot)
             return
+        if self._rows and self._decoder.states:
+            self._rows.add(self._decoder.states.take(slot, int(self._decoder.lengths[slot]), end))
         self._done.append(conversation)
         self.kept += 1
         self._have += len(conversation.ids)
@@ -242,10 +255,19 @@ class Writer:
 
     def _save(self) -> None:
         if self._done:
-            path = self._folder / f"part-{len(self._parts):05d}.npz"
+            path = self._next_part()
+            if self._rows:
+                self._rows.finish(self._states)
             write_file(path, DataSet.of(self._done))
             self._parts.append(path)
             self._done = []
+            self._rows = self._begin_rows()
+
+    def _begin_rows(self) -> RowWriter | None:
+        return RowWriter(self._next_part()) if self._states else None
+
+    def _next_part(self) -> Path:
+        return self._folder / f"part-{len(self._parts):05d}.npz"
 
 
 def parts_of(folder: Path) -> list[Path]:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from engine.models.dims import ModelDims
 from engine.training.folder_weights import FolderWeights
+from engine.training.slot_states import halved
 
 _LOGIT_ROWS = 64  # as many as keep their logits in a processor's cache
 
@@ -66,7 +67,7 @@ class TorchTarget:
         d = self.dims
         cos, sin = self._cos[: ids.shape[1]], self._sin[: ids.shape[1]]
         stream = F.embedding(ids, self.embed).float()
-        streams = {0: stream.half()} if 0 in d.hidden_taps else {}
+        streams = {0: halved(stream)} if 0 in d.hidden_taps else {}
         for i, layer in enumerate(self.layers):
             q, k, v = self.split(self.normed(stream, layer["attn_norm"]), layer["qkv"])
             q, k = rotate(q, cos[:, None], sin[:, None]), rotate(k, cos[:, None], sin[:, None])
@@ -76,9 +77,9 @@ class TorchTarget:
             attended = F.scaled_dot_product_attention(*parts, is_causal=True).transpose(1, 2).flatten(2)
             stream = self.finish_layer(stream, attended, layer)
             if i + 1 in d.hidden_taps:
-                streams[i + 1] = stream.clamp(-65504, 65504).half()
+                streams[i + 1] = halved(stream)
         taps = torch.cat([streams[k] for k in d.hidden_taps], dim=-1)
-        last = stream.clamp(-65504, 65504).half()
+        last = halved(stream)
         return Hidden(taps, last, self.likeliest(self.final(last.flatten(0, 1))).view(ids.shape))
 
     def final(self, last: Tensor) -> Tensor:

@@ -108,7 +108,7 @@ def test_stored_and_recomputed_states_train_alike(tmp_path: Path) -> None:
     train_head(request(tmp_path / "b", recompute=False))
     assert logged(tmp_path / "a") == logged(tmp_path / "b")
     assert not (tmp_path / "a" / "work" / "hidden").exists()
-    assert (tmp_path / "b" / "work" / "hidden" / "taps.npy").stat().st_size > 60 * 28 * 3 * 64 * 2
+    assert (tmp_path / "b" / "work" / "hidden" / "rows.npy").stat().st_size > 60 * 28 * 4 * 64 * 2
 
 
 def test_another_run_in_the_same_folder_is_refused(tmp_path: Path) -> None:
