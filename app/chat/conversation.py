@@ -70,7 +70,7 @@ class ConversationView(QWidget):
         outer.addWidget(self.find_bar)
         self.flow = Flow(self)
         self.flow.setAccessibleName("Conversation")
-        self.flow.made.connect(self._made)
+        self.flow.column.made.connect(self._made)
         outer.addWidget(self.flow, 1)
         self.overlay = Overlay(self.flow)
         self.overlay.end_wanted.connect(self.show_end)
@@ -85,7 +85,7 @@ class ConversationView(QWidget):
         self.tokens.keep_only(self._messages.keys() | self._live.keys())
         self.flow.set_items([self._item(m) for m in messages], at_end)
         for key in self._live:
-            self.flow.keep(key, True)
+            self.flow.column.keep(key, True)
         for key in same:
             view = self.view_of(key)
             if view is not None and not view.running:
@@ -103,8 +103,8 @@ class ConversationView(QWidget):
         `set_messages` shows it: its widget is then made once."""
         self._live[message] = ""
         if message in self._messages:
-            self.flow.remake(message)
-            self.flow.keep(message, True)
+            self.flow.column.remake(message)
+            self.flow.column.keep(message, True)
             self.flow.show_end()
 
     def append_text(self, message: int, text: str) -> None:
@@ -128,7 +128,7 @@ class ConversationView(QWidget):
         if message.id not in self._messages:
             return
         self._messages[message.id] = message
-        self.flow.keep(message.id, False)
+        self.flow.column.keep(message.id, False)
         view = self.view_of(message.id)
         if view is not None:
             view.finish(message)

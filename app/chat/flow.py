@@ -1,4 +1,4 @@
-"""A long column of widgets of which only those near the view exist. Knows nothing about messages.
+"""Scrolls a long column of widgets of which only those near the view exist. Knows nothing about messages.
 
 The item at the top of the view stays where it is while heights above it become exact; or the bottom stays, while the
 tail is followed. Other items are made a few per turn of the event loop, beginning at that end, so that none of those
@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_right
-from collections.abc import Iterable
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollArea, QWidget
 
-from app.chat.flow_items import Item, near, order_tabs, surplus, tops
+from app.chat.column import Column
+from app.chat.flow_items import Item, near, order_tabs, tops
 from app.theme import GAP
 
 BOTTOM_SLACK = 4  # pixels from the end that still count as the end
@@ -28,14 +28,15 @@ ORDER_MS = 1000
 
 
 class Flow(QScrollArea):
-    """The column.
+    """The view of a column.
 
     Signals:
-        made: key and widget of an item that has come near the view.
         following_changed: whether the end is followed.
+
+    Attributes:
+        column: the items and their widgets.
     """
 
-    made = Signal(int, QWidget)
     following_changed = Signal(bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -44,12 +45,8 @@ class Flow(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._canvas = QWidget()
-        self._canvas.setObjectName("canvas")
-        self._canvas.setAttribute(Qt.WidgetAttribute.WA_StaticContents)
-        self.setWidget(self._canvas)
-        self.items: list[Item] = []
-        self._index: dict[int, int] = {}
+        self.column = Column(self)
+        self.setWidget(self.column.canvas)
         self.following = True
         self._placing = self._painted = False
         self._anchor: tuple[int, int] = (0, 0)  # item and pixels of it above the view
@@ -58,57 +55,40 @@ class Flow(QScrollArea):
         self._rest = QTimer(self, interval=0, singleShot=True)
         self._rest.timeout.connect(self._place_some)
         self._order = QTimer(self, interval=ORDER_MS, singleShot=True)
-        self._order.timeout.connect(lambda: order_tabs(self, self.items))
+        self._order.timeout.connect(lambda: order_tabs(self, self.column.items))
         self._ahead = QTimer(self, interval=AHEAD_MS, singleShot=True)
         self._ahead.timeout.connect(self._make_ahead)
+        self.column.made.connect(lambda *_: self._order.start())
+        self.column.changed.connect(self._content_changed)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         self.verticalScrollBar().actionTriggered.connect(self._acted)
 
     def set_items(self, items: list[Item], at_end: bool = True) -> None:
         """Replace everything; keys that were there keep their widgets."""
-        old = {item.key: item for item in self.items}
-        for item in items:
-            if item.key in old:
-                item.take_over(old.pop(item.key))
-        for item in old.values():
-            self._discard(item)
-        self.items = items
-        self._index = {item.key: n for n, item in enumerate(items)}
+        self.column.set_items(items)
         self._set_following(at_end or self.following)
         self._place_some()
 
     def widget_of(self, key: int) -> QWidget | None:
         """The widget of an item, if it exists now."""
-        index = self._index.get(key)
-        return self.items[index].widget if index is not None else None
+        return self.column.widget_of(key)
 
     def widgets(self) -> list[QWidget]:
         """The widgets that exist, from top to bottom."""
-        return [item.widget for item in self.items if item.widget is not None]
-
-    def keep(self, key: int, keep: bool) -> None:
-        """Whether an item's widget must stay."""
-        if key in self._index:
-            self.items[self._index[key]].keep = keep
-
-    def remake(self, key: int) -> None:
-        """Forget an item's widget; it is made anew when needed."""
-        if key in self._index:
-            item = self.items[self._index[key]]
-            self._discard(item)
-            item.width = 0
+        return self.column.widgets()
 
     def grown(self, key: int) -> None:
         """The content of an item was changed: place it now, so that it is drawn once, where it belongs."""
-        if key in self._index:
-            self.items[self._index[key]].width = 0
+        if self.column.number_of(key) is not None:
+            self.column.unmeasure(key)
             self._place_some()
 
     def show_item(self, key: int, offset: int = 0) -> None:
         """Bring an item to the top of the view, `offset` pixels of it above."""
-        if key in self._index:
+        number = self.column.number_of(key)
+        if number is not None:
             self._set_following(False)
-            self._anchor = (self._index[key], offset)
+            self._anchor = (number, offset)
             self.place()
 
     def show_end(self) -> None:
@@ -119,18 +99,11 @@ class Flow(QScrollArea):
     def drop_unseen(self) -> None:
         """Forget the widgets that are out of view and need not stay: before something dear is done to all."""
         view = self.viewport().rect().translated(0, self.verticalScrollBar().value())
-        focus = self.focusWidget()
-        for item in self.items:
-            widget = item.widget
-            if widget is None or item.keep or (widget.isVisible() and widget.geometry().intersects(view)):
-                continue
-            if focus is None or not widget.isAncestorOf(focus):
-                self._discard(item)
+        self.column.drop_unseen(view, self.focusWidget())
 
     def remeasure(self) -> None:
         """All heights may be wrong (font, theme)."""
-        for item in self.items:
-            item.width = item.guessed = 0
+        self.column.unmeasure_all()
         self.place()
 
     def place(self) -> None:
@@ -152,40 +125,33 @@ class Flow(QScrollArea):
             self._placing = False
 
     def _place(self, milliseconds: float) -> None:
-        width, left = self._column()
+        width, left = self._room()
         view = self.viewport().height()
+        items = self.column.items
         places, top, first, last, until = [0], 0, 0, 0, 0.0
         for _ in range(8):
-            places = tops(self.items, width)
+            places = tops(items, width)
             top = self._wanted_top(places, view)
             first, last = near(places, top, view, 0)
             until = until or time.perf_counter() + milliseconds / 1000
             numbers = range(first, last)
-            if not self._measure(reversed(numbers) if self.following else numbers, width, until):
+            if not self.column.measure(reversed(numbers) if self.following else numbers, width, until):
                 break
-        missing = any(item.width != width for item in self.items[first:last])
+        missing = any(item.width != width for item in items[first:last])
         first, last = near(places, top, view, int(view * NEAR))
         if missing:
             self._rest.start()
-        elif any(item.width != width for item in self.items[first:last]):
+        elif any(item.width != width for item in items[first:last]):
             self._ahead.start()
-        self._canvas.resize(self.viewport().width(), max(places[-1], 1))
-        for number, item in enumerate(self.items):
-            if item.widget is None:
-                continue
-            if first <= number < last:
-                item.widget.setGeometry(left, places[number], width, item.height)
-                item.widget.show()
-            elif not item.keep:
-                item.widget.hide()
-        for item in surplus(self.items, first, last, self.focusWidget()):
-            self._discard(item)
+        self.column.canvas.resize(self.viewport().width(), max(places[-1], 1))
+        self.column.arrange(places, first, last, left, width)
+        self.column.thin_out(first, last, self.focusWidget())
         bar = self.verticalScrollBar()
         bar.setSingleStep(40)
         bar.setValue(top)
         self._remember(places, bar.value())
 
-    def _column(self) -> tuple[int, int]:
+    def _room(self) -> tuple[int, int]:
         room = self.viewport().width() - 2 * GAP
         width = max(120, min(room, READING_WIDTH))
         return width, max(GAP, (self.viewport().width() - width) // 2)
@@ -195,57 +161,28 @@ class Flow(QScrollArea):
         if self.following:
             return end
         index, offset = self._anchor
-        index = min(index, len(self.items) - 1)
+        index = min(index, len(self.column.items) - 1)
         return max(0, min(end, places[index] + offset)) if index >= 0 else 0
 
     def _make_ahead(self) -> None:
         """Make one widget that is not in view yet, so that scrolling finds it ready."""
         if self._placing or not self.isVisible():
             return
-        width, view = self._column()[0], self.viewport().height()
-        first, last = near(tops(self.items, width), self.verticalScrollBar().value(), view, int(view * NEAR))
-        wanted = [n for n in range(first, last) if self.items[n].width != width]
+        width, view = self._room()[0], self.viewport().height()
+        first, last = near(tops(self.column.items, width), self.verticalScrollBar().value(), view, int(view * NEAR))
+        wanted = [n for n in range(first, last) if self.column.items[n].width != width]
         if wanted:
-            self._measure(wanted[-1:], width)
+            self.column.measure(wanted[-1:], width)
             self._place_some()
 
-    def _measure(self, numbers: Iterable[int], width: int, until: float = math.inf) -> bool:
-        """Measure these items as long as the time allows; whether to do it again, because a height changed."""
-        changed = False
-        for number in numbers:
-            item = self.items[number]
-            if item.width == width and item.widget is not None:
-                continue
-            if time.perf_counter() > until:
-                return False
-            if item.widget is None:
-                item.widget = item.make(self._canvas)
-                item.widget.installEventFilter(self)
-                item.width = 0
-                self.made.emit(item.key, item.widget)
-                self._order.start()
-            if item.width != width:
-                item.widget.ensurePolished()
-                height = max(1, item.widget.heightForWidth(width))
-                changed |= height != item.height
-                item.height, item.width = height, width
-        return changed
-
-    def _discard(self, item: Item) -> None:
-        if item.widget is not None:
-            item.widget.removeEventFilter(self)
-            item.widget.hide()
-            item.widget.deleteLater()
-            item.widget = None
-
     def _remember(self, places: list[int], top: int) -> None:
-        index = max(0, min(len(self.items) - 1, bisect_right(places, top) - 1)) if self.items else 0
+        index = max(0, min(len(self.column.items) - 1, bisect_right(places, top) - 1)) if self.column.items else 0
         self._anchor = (index, top - places[index])
 
     def _scrolled(self, value: int) -> None:
         if not self._placing:
             self._set_following(value >= self.verticalScrollBar().maximum() - BOTTOM_SLACK)
-            self._remember(tops(self.items, self._column()[0]), value)
+            self._remember(tops(self.column.items, self._room()[0]), value)
             self.place()
 
     def _acted(self, action: int) -> None:
@@ -257,16 +194,13 @@ class Flow(QScrollArea):
             self.following = following
             self.following_changed.emit(following)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+    def _content_changed(self, key: int) -> None:
         """An item whose content changed is measured again."""
-        if event.type() == QEvent.Type.LayoutRequest and not self._placing:
-            item = next((item for item in self.items if item.widget is watched), None)
-            if item is not None:
-                item.width = 0
-                self._soon.start()
-                if not self._order.isActive():
-                    self._order.start()
-        return super().eventFilter(watched, event)
+        if not self._placing:
+            self.column.unmeasure(key)
+            self._soon.start()
+            if not self._order.isActive():
+                self._order.start()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Lay out for the new width."""

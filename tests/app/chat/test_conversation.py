@@ -60,6 +60,7 @@ def test_messages_stand_below_each_other_as_tall_as_they_are(view: ConversationV
     for width in (640, 420):
         view.resize(width, 500)
         settle()
+        view.flow.place()  # where the machine is busy some may still wait for their turn
         shown = [w for w in view.flow.widgets() if w.isVisible()]
         assert len(shown) >= 3
         for above, below in itertools.pairwise(shown):

@@ -39,7 +39,7 @@ def column(qtbot) -> Flow:
 
 def bottoms(column: Flow) -> dict[int, int]:
     """Where each shown item ends, seen from the top of the view."""
-    shown = {n: column.widget_of(n) for n in column._index}
+    shown = {n: column.widget_of(n) for n in range(1, 41)}
     viewport = column.viewport()
     return {
         n: w.mapTo(viewport, w.rect().bottomLeft()).y() for n, w in shown.items() if w is not None and w.isVisible()
@@ -80,7 +80,7 @@ def test_what_is_out_of_view_can_be_dropped(qtbot, column: Flow) -> None:
     column.set_items(slow_items(40))
     column.show_item(1)
     column.show_item(20)
-    column.keep(3, True)
+    column.column.keep(3, True)
     column.drop_unseen()
     assert {n for n in range(1, 41) if column.widget_of(n) is not None} <= {3, *range(19, 28)}
     assert column.widget_of(3) is not None
