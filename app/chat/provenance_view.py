@@ -1,29 +1,26 @@
 """A reply as plain text with every token underlined by how it came. Knows the laid-out tokens, not how they got there.
 
-Underlines are drawn here: Qt's text formats have no double line.
+Underlines are drawn here: Qt's text formats have no double line. Where they go `app.chat.strokes` knows.
 """
 
 from __future__ import annotations
 
-import itertools
 from bisect import bisect_right
-from collections.abc import Iterator
 
 from PySide6.QtCore import QEvent, QLineF, QPoint, QPointF, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QTextCursor
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QTextCursor
 from PySide6.QtWidgets import QTextEdit, QToolTip, QWidget
 
 from app.chat.provenance import Provenance, Span
+from app.chat.strokes import LINE_ROOM, Strokes
 from app.chat.text_block import TextBlock
 from app.chat.token_words import card, summary
-from app.chat.underline import STYLES, stretches, underline
+from app.chat.underline import STYLES, underline
 from app.theme import theme
 from engine.trace import Source
 
 NO_MARKDOWN = "Tokens are shown as plain text, without Markdown, so that every one of them is visible exactly."
 ROOM = 3.0  # pixels below the letters for the underline
-APART = 1.5  # pixels between the underlines of neighbours
-LINE_ROOM = 40  # pixels that a line and its underline may take
 NEW = 40  # spans that one update may have added or moved
 
 
@@ -43,8 +40,7 @@ class ProvenanceView(TextBlock):
         self.provenance: Provenance | None = None
         self._units: list[int] | None = None  # UTF-16 position of each character, where they differ
         self._shown = ""
-        self._strokes: dict[tuple[int, int], list[QLineF]] = {}  # by start and end of the span
-        self._stroke_key: tuple[float, str] = (-1.0, "")
+        self._strokes = Strokes(self)
         self._lit = (-1, -1)
         self._pinned = (-1, -1)
         self._over: Span | None = None
@@ -60,9 +56,9 @@ class ProvenanceView(TextBlock):
         if shown is None or not text.startswith(self._shown):
             self.set_plain(text)
             self._widen()
-            self._strokes = {}
+            self._strokes.forget()
         elif len(text) > len(self._shown):
-            self._forget_last_line()
+            self._strokes.forget_last_line()
             self.append_plain(text[len(self._shown) :])
         fresh = shown is None
         self._shown = text
@@ -156,52 +152,17 @@ class ProvenanceView(TextBlock):
             self._character(layout.hitTest(QPointF(x, y), Qt.HitTestAccuracy.FuzzyHit))
             for x, y in ((0, top), (self.width(), bottom))
         )
-        key = (self.document().textWidth(), self.font().key())
-        if key != self._stroke_key:
-            self._stroke_key, self._strokes = key, {}
+        self._strokes.refresh()
         strokes: dict[Source, list[QLineF]] = {}
         for span in self.provenance.between(first, last):
-            strokes.setdefault(self.provenance.source(span), []).extend(self._strokes_of(span))
+            lines = self._strokes.under(self._position(span.start), self._position(span.end))
+            strokes.setdefault(self.provenance.source(span), []).extend(lines)
         painter = QPainter(self.viewport())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         for source, lines in strokes.items():
             fate, style, _, _ = STYLES[source]
             underline(painter, lines, style, theme().fate_ink(fate))
         painter.end()
-
-    def pieces(self, span: Span) -> Iterator[tuple[float, float, float]]:
-        """Left, right and baseline of each stretch of line that a span covers."""
-        start, end = self._position(span.start), self._position(span.end)
-        if start == end:
-            return
-        block = self.document().findBlock(start)
-        while block.isValid() and block.position() < end:
-            origin = self.document().documentLayout().blockBoundingRect(block).topLeft()
-            yield from stretches(block, origin, start - block.position(), end - block.position())
-            block = block.next()
-
-    def _strokes_of(self, span: Span) -> list[QLineF]:
-        """Where the underlines of a span go; kept until the layout changes, for a long reply has a thousand."""
-        found = self._strokes.get((span.start, span.end))
-        if found is None:
-            gap = QFontMetricsF(self.font()).descent() + 0.5
-            found = [
-                QLineF(left, base + gap, max(left + 1, right - APART), base + gap)
-                for left, right, base in self.pieces(span)
-            ]
-            self._strokes[span.start, span.end] = found
-        return found
-
-    def _forget_last_line(self) -> None:
-        """The text goes on: what was at its end may move."""
-        end = QTextCursor(self.document())
-        end.movePosition(QTextCursor.MoveOperation.End)
-        line = self.cursorRect(end).top() - LINE_ROOM
-        moved = itertools.takewhile(
-            lambda item: not item[1] or item[1][0].y1() >= line, reversed(self._strokes.items())
-        )
-        for place in [place for place, _ in moved]:
-            del self._strokes[place]
 
     def _widen(self) -> None:
         """Lines far enough apart for a double underline."""

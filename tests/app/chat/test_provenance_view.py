@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QApplication
 from app.chat.conversation import ConversationView
 from app.chat.provenance import Provenance
 from app.chat.provenance_view import NO_MARKDOWN, ProvenanceView
+from app.chat.strokes import pieces
 from app.chat.token_link import NO_RECORD
 from app.chat.token_words import NO_BREAK, card
 from app.chat.underline import STYLES
@@ -260,13 +261,13 @@ def test_underlines_are_drawn_under_their_tokens(qtbot, turn: Turn) -> None:
     tokens.show()
     qtbot.waitExposed(tokens)
     for span in tokens.provenance.spans:
-        pieces = list(tokens.pieces(span))
-        assert pieces
-        for left, right, base in pieces:
+        found = list(pieces(tokens.document(), span.start, span.end))
+        assert found
+        for left, right, base in found:
             assert 0 <= left < right <= 220
             assert 0 < base < tokens.height()
         first = tokens.cursorRect(_cursor(tokens, span.start))
-        assert abs(pieces[0][0] - first.left()) <= 2 or len(pieces) > 1
+        assert abs(found[0][0] - first.left()) <= 2 or len(found) > 1
     tokens.grab()
 
 
