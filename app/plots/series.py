@@ -73,7 +73,10 @@ class RoundSeries:
         for i in shown.accepted:
             self.accepted_by_depth[shown.nodes[i].depth] += 1
             self.accepted_by_rank[shown.nodes[i].rank] += 1
-        self.reached_by_depth.update({n.depth for n in shown.nodes[1:] if n.kept and shown.nodes[n.parent].accepted})
+        if not shown.corrected:
+            self.reached_by_depth.update(
+                {n.depth for n in shown.nodes[1:] if n.kept and shown.nodes[n.parent].accepted}
+            )
 
     @property
     def tau(self) -> float:

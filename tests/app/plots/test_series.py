@@ -1,6 +1,7 @@
 """The numbers under the charts: the same as the engine's own counts, however they are fed."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,6 +27,18 @@ def test_counts_equal_the_engines(turn):
     assert dict(series.reached_by_depth) == stats.reached_by_depth
     for part in TIME_PARTS:
         assert series.times[part].values.sum() == pytest.approx(getattr(stats, f"{part}_ms"))
+
+
+def test_a_round_that_grew_from_a_wrong_text_counts_for_no_depth(turn):
+    """An exact reply may correct a token: the tree behind it was never walked, and the engine counts it nowhere."""
+    first = turn.rounds[0]
+    root = first.nodes[0]._replace(target_prob=math.nan)
+    wrong = replace(first, nodes=(root, *first.nodes[1:]), accepted=(), replayed=(first.emitted[0],))
+    corrected = Turn(turn.start, turn.prefill, [wrong, *turn.rounds[1:]])
+    series = RoundSeries()
+    series.update(corrected)
+    assert wrong.corrected
+    assert dict(series.reached_by_depth) == corrected.stats().reached_by_depth
 
 
 def test_feeding_in_pieces_equals_feeding_at_once(turn):
