@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAccessible, QAccessibleEvent, QGuiApplication, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import QWidget
 
 from app.chat.body import MarkdownBody
 from app.chat.code_block import CodeView
 from app.chat.edit_box import EditBox
-from app.chat.look import muted
+from app.chat.message_frame import MessageFrame
 from app.chat.message_header import MessageHeader
 from app.chat.provenance import Provenance
 from app.chat.provenance_view import NO_MARKDOWN, ProvenanceView
@@ -17,10 +17,10 @@ from app.chat.stats import footer
 from app.chat.text_block import TextBlock
 from app.chat.token_words import legend
 from app.store import Message
-from app.theme import GAP, GAP_SMALL, theme
+from app.theme import theme
 
 
-class MessageView(QFrame):
+class MessageView(MessageFrame):
     """A message of the conversation.
 
     Signals (the id of the message first):
@@ -39,34 +39,23 @@ class MessageView(QFrame):
     token_clicked = Signal(int, int, int)
 
     def __init__(self, message: Message, running: bool = False, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(message.role == "user", parent)
         self.message = message
         self.text = message.content
         self._waiting = ""  # streamed text that the hidden Markdown has not had yet
         self.running = running
-        self.user = message.role == "user"
         self.editor: EditBox | None = None
         self.tokens: ProvenanceView | None = None
-        self.setObjectName("message")
-        self.setProperty("user", self.user)
-        self.setAttribute(Qt.WidgetAttribute.WA_StaticContents, not self.user)  # a reply grows at its end
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(GAP + GAP_SMALL, GAP, GAP + GAP_SMALL, GAP)
-        self._layout.setSpacing(GAP_SMALL)
-        self._note = self._add_line()
+        self._note = self.add_line()
         self._note.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.header = self._add_header()
-        self._legend = self._add_line()
+        self._legend = self.add_line()
         self._legend.setToolTip(NO_MARKDOWN)
         self.body: MarkdownBody | TextBlock = TextBlock(self) if self.user else MarkdownBody(self.text, self)
         if isinstance(self.body, TextBlock):
             self.body.set_plain(self.text)
-        self._layout.addWidget(self.body)
-        self._footer = self._add_line()
+        self.column.addWidget(self.body)
+        self._footer = self.add_line()
         self._show_state()
         self._restyle_frame()  # the body has just been made in the present style
 
@@ -78,7 +67,7 @@ class MessageView(QFrame):
         self._waiting += text
         if self.tokens is None:
             self._flush()
-            self._layout.activate()
+            self.column.activate()
 
     def finish(self, message: Message) -> None:
         """The reply is complete: show its numbers."""
@@ -110,9 +99,7 @@ class MessageView(QFrame):
         """Show the text with the origin of each token, or why that is not possible; None and no reason: Markdown."""
         if provenance is None:
             if self.tokens is not None:
-                self.tokens.deleteLater()
-                self.tokens.hide()
-                self._layout.removeWidget(self.tokens)
+                self.take_out(self.tokens)
                 self.tokens = None
             self._flush()
             self._legend.setText(reason)
@@ -123,7 +110,7 @@ class MessageView(QFrame):
             self.tokens = ProvenanceView(self)
             self.tokens.hovered.connect(lambda number, node: self.token_hovered.emit(self.message.id, number, node))
             self.tokens.clicked.connect(lambda number, node: self.token_clicked.emit(self.message.id, number, node))
-            self._layout.insertWidget(self._layout.indexOf(self.body), self.tokens)
+            self.put_before(self.tokens, self.body)
             self.body.hide()
         self.tokens.show_tokens(provenance)
         self._legend.setText(legend(provenance))
@@ -144,7 +131,7 @@ class MessageView(QFrame):
         self.editor = EditBox(self.text, self)
         self.editor.accepted.connect(self._resend)
         self.editor.cancelled.connect(self._close_editor)
-        self._layout.insertWidget(self._layout.indexOf(self.body), self.editor)
+        self.put_before(self.editor, self.body)
         self.body.hide()
         self.editor.show()
         self.editor.start()
@@ -165,27 +152,6 @@ class MessageView(QFrame):
         for label in (self._footer, self._legend, self._note):
             label.setFont(theme().font(0.85))
         self.header.restyle()
-
-    def focus_chain(self) -> list[QWidget]:
-        """Everything that takes the focus by Tab, in reading order."""
-        inside = (w for w in self.findChildren(QWidget) if not w.focusProxy())
-        return [self, *(w for w in inside if w.focusPolicy() & Qt.FocusPolicy.TabFocus)]
-
-    def heightForWidth(self, width: int) -> int:
-        """Height of the content at a width."""
-        if self._layout.hasHeightForWidth():
-            return self._layout.totalHeightForWidth(width)
-        return self._layout.totalSizeHint().height()  # nothing in it wraps: code alone, or no text at all
-
-    def hasHeightForWidth(self) -> bool:
-        """Height depends on width."""
-        return True
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """The frame of the focus is drawn anew."""
-        super().resizeEvent(event)
-        if self.hasFocus():
-            self.update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Keys of this widget."""
@@ -209,16 +175,8 @@ class MessageView(QFrame):
         header.copied.connect(self.copy)
         header.edit.connect(self.edit)
         header.again.connect(self._again)
-        self._layout.addWidget(header)
+        self.column.addWidget(header)
         return header
-
-    def _add_line(self) -> QLabel:
-        """A line of words of second rank, hidden while it says nothing."""
-        line = muted()
-        line.setWordWrap(True)
-        line.hide()
-        self._layout.addWidget(line)
-        return line
 
     def _show_state(self) -> None:
         message = self.message
@@ -233,13 +191,10 @@ class MessageView(QFrame):
             self._footer.setVisible(bool(line))
 
     def _replace_body(self, text: str) -> None:
-        old = self.body
-        self.body = MarkdownBody(text, self)
-        self._layout.insertWidget(self._layout.indexOf(old), self.body)
-        self._layout.removeWidget(old)
+        old, self.body = self.body, MarkdownBody(text, self)
+        self.put_before(self.body, old)
+        self.take_out(old)
         self.body.setVisible(self.tokens is None)
-        old.hide()
-        old.deleteLater()
 
     def _flush(self) -> None:
         """Give the Markdown what came while it was not shown."""
@@ -249,9 +204,7 @@ class MessageView(QFrame):
 
     def _close_editor(self) -> None:
         if self.editor is not None:
-            self._layout.removeWidget(self.editor)
-            self.editor.hide()
-            self.editor.deleteLater()
+            self.take_out(self.editor)
             self.editor = None
             self.body.show()
             self.setFocus()
