@@ -1,0 +1,134 @@
+"""Measures how long each thing a user may do holds the main thread while a reply streams, in the real window.
+
+    python -m tests.app.block_tour [--real] [--only WORDS] [--profile WORDS] [--stacks]
+
+A folder with hundreds of chats is made, the window opened, and a reply streamed all the time: a recorded one at 20 ms a
+round, or with `--real` the default model's. Then every action of `tour_actions` that has one of WORDS in its name. One
+line for each: the longest time between two turns of the event loop, wall, and what of it the main thread computed
+itself (two actions of one turn count together). `--profile` tells which calls it went to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import io
+import os
+import pstats
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnxruntime  # noqa: F401  (before Qt, as main.py does)
+from PySide6.QtWidgets import QApplication
+
+import app.window
+from app.main_window import MainWindow
+from app.watchdog import LIMIT_MS, Watchdog
+from engine import SamplingConfig
+from tests.app.real_window import Driver, Wait
+from tests.app.tour_actions import ACTIONS, Action, Tour
+from tests.app.tour_folder import fill, streamed
+from tests.fake_engine import FakeEngine
+
+ROUNDS = 480  # of the reply that streams
+BEGUN, LAST = 12, 300  # an action begins between these rounds
+SETTLE = 1.0  # seconds: what an action leaves to be done later is its own
+
+
+class TourDriver(Driver):
+    """Goes through the actions."""
+
+    options: argparse.Namespace
+    ids: dict[str, int]
+
+    def scenario(self) -> Iterator[Wait]:
+        """All of them."""
+        w = self.window
+        self.tour = Tour(w, self.out, self.ids)
+        yield lambda: w.models.state != "starting"
+        yield lambda: w.models.state == "ready" and self.idle()
+        w.settings.set_sampling(SamplingConfig())
+        w.settings.set_config(w.settings.config.with_(max_new_tokens=600))
+        self._timer.setInterval(50)
+        print(f"{'longest block of the main thread, ms':60} wall   own")
+        for action in ACTIONS:
+            if not self.options.only or any(word in action.name for word in self.options.only.split(",")):
+                yield from self.measure(action)
+
+    def measure(self, action: Action) -> Iterator[Wait]:
+        """One."""
+        tour, options = self.tour, self.options
+        if action.prepare is not None:
+            yield from action.prepare(tour)
+        if action.chat:
+            yield from self.streaming(action.chat)
+        dog, profile = Watchdog(self), cProfile.Profile(time.thread_time)
+        watched = bool(options.profile) and options.profile in action.name
+        yield from tour.pause(0.3)
+        dog.start()
+        if watched:
+            profile.enable()
+        yield from action.do(tour)
+        yield from tour.pause(SETTLE)
+        if watched:
+            profile.disable()
+        dog.stop()
+        mark = " <<" if dog.longest_cpu_ms > LIMIT_MS else " <" if dog.longest_ms > LIMIT_MS else ""
+        print(f"{action.name:60} {dog.longest_ms:4.0f}  {dog.longest_cpu_ms:4.0f}{mark}", flush=True)
+        if options.stacks and dog.blocks:
+            print(dog.report())
+        if watched:
+            told = io.StringIO()
+            pstats.Stats(profile, stream=told).sort_stats("cumulative").print_stats(60)
+            print(told.getvalue())
+
+    def streaming(self, chat: str) -> Iterator[Wait]:
+        """A reply runs in this chat, and it is in view."""
+        w, wanted = self.window, self.ids[chat]
+        if w.panels.pane.chat != wanted or w.panels.page is not w.panels.pane:
+            w.panels.chats.select(wanted)
+            w.pages.open_chat(wanted)
+        request = w.turns.request
+        right = request is not None and request.chat == wanted
+        if not right or w.turns.turn is None or not BEGUN <= len(w.turns.turn.rounds) <= LAST:
+            if w.turns.running and not (right and w.turns.turn and len(w.turns.turn.rounds) < BEGUN):
+                w.turns.stop()
+                yield self.idle
+            if not w.turns.running:
+                w.panels.pane.send("Count to a thousand, in words, and tell a story about each number.")
+            yield lambda: w.turns.turn is not None and len(w.turns.turn.rounds) >= BEGUN
+
+
+def main() -> int:
+    """Make the folder, run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--real", action="store_true", help="the default model instead of a recording")
+    parser.add_argument("--only", default="", help="actions whose name holds one of these words, by commas")
+    parser.add_argument("--profile", default="", help="say where the time of such actions went")
+    parser.add_argument("--stacks", action="store_true", help="say where the main thread was in long blocks")
+    options = parser.parse_args()
+    drivers: list[TourDriver] = []
+    engine = FakeEngine([streamed(ROUNDS)], speed=1.0, load_seconds=0.1)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["EYRIE_DATA"] = str(Path(folder, "data"))
+        TourDriver.options, TourDriver.ids = options, fill(Path(folder, "data"))
+
+        class Driven(MainWindow):
+            def start(self) -> None:
+                super().start()
+                drivers.append(TourDriver(self, Path(folder), options.real))
+
+        app.window.MainWindow = Driven  # type: ignore[misc]
+        code = app.window.run([]) if options.real else app.window.run([], load_engine=lambda: engine)
+    result = drivers[0].result
+    print(f"{QApplication.platformName()}, {'the default model' if options.real else 'a recording'} streaming.")
+    if not result["done"]:
+        print(result.get("error", "It did not end."), file=sys.stderr)
+    return code if result["done"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
