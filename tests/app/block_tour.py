@@ -1,11 +1,11 @@
 """Measures how long each thing a user may do holds the main thread while a reply streams, in the real window.
 
-    python -m tests.app.block_tour [--real] [--only WORDS] [--profile WORDS] [--stacks]
+    python -m tests.app.block_tour [--real] [--only WORDS] [--part 1/4] [--profile WORD] [--stacks] [--events]
 
 A folder with hundreds of chats is made, the window opened, and a reply streamed all the time: a recorded one at 20 ms a
 round, or with `--real` the default model's. Then every action of `tour_actions` that has one of WORDS in its name. One
 line for each: the longest time between two turns of the event loop, wall, and what of it the main thread computed
-itself (two actions of one turn count together). `--profile` tells which calls it went to.
+itself. `--profile` tells which calls all of an action went to, `--events` which events took longest.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import app.window
 from app.main_window import MainWindow
 from app.watchdog import LIMIT_MS, Watchdog
 from engine import SamplingConfig
+from tests.app.event_costs import EventCosts, watched_application
 from tests.app.real_window import Driver, Wait
 from tests.app.tour_actions import ACTIONS, Action, Tour
 from tests.app.tour_folder import fill, streamed
@@ -43,6 +44,7 @@ class TourDriver(Driver):
 
     options: argparse.Namespace
     ids: dict[str, int]
+    costs: EventCosts | None
 
     def scenario(self) -> Iterator[Wait]:
         """All of them."""
@@ -54,9 +56,8 @@ class TourDriver(Driver):
         w.settings.set_config(w.settings.config.with_(max_new_tokens=600))
         self._timer.setInterval(50)
         print(f"{'longest block of the main thread, ms':60} wall   own")
-        for action in ACTIONS:
-            if not self.options.only or any(word in action.name for word in self.options.only.split(",")):
-                yield from self.measure(action)
+        for action in chosen(self.options):
+            yield from self.measure(action)
 
     def measure(self, action: Action) -> Iterator[Wait]:
         """One."""
@@ -69,6 +70,8 @@ class TourDriver(Driver):
         watched = bool(options.profile) and options.profile in action.name
         yield from tour.pause(0.3)
         dog.start()
+        if self.costs is not None:
+            self.costs.clear()
         if watched:
             profile.enable()
         yield from action.do(tour)
@@ -80,6 +83,9 @@ class TourDriver(Driver):
         print(f"{action.name:60} {dog.longest_ms:4.0f}  {dog.longest_cpu_ms:4.0f}{mark}", flush=True)
         if options.stacks and dog.blocks:
             print(dog.report())
+        if self.costs is not None:
+            for cpu, wall, since, name, event in sorted(self.costs.longest, reverse=True)[:6]:
+                print(f"    {cpu:4.0f} own {wall:4.0f} wall at {since:5.0f}: {event} of {name}")
         if watched:
             told = io.StringIO()
             pstats.Stats(profile, stream=told).sort_stats("cumulative").print_stats(60)
@@ -102,14 +108,25 @@ class TourDriver(Driver):
             yield lambda: w.turns.turn is not None and len(w.turns.turn.rounds) >= BEGUN
 
 
+def chosen(options: argparse.Namespace) -> list[Action]:
+    """The actions asked for."""
+    words, (part, parts) = options.only.split(","), map(int, options.part.split("/"))
+    found = [action for action in ACTIONS if any(word in action.name for word in words)]
+    return found[len(found) * (part - 1) // parts : len(found) * part // parts]
+
+
 def main() -> int:
     """Make the folder, run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--real", action="store_true", help="the default model instead of a recording")
     parser.add_argument("--only", default="", help="actions whose name holds one of these words, by commas")
+    parser.add_argument("--part", default="1/1", help="2/4: the second quarter of them")
     parser.add_argument("--profile", default="", help="say where the time of such actions went")
     parser.add_argument("--stacks", action="store_true", help="say where the main thread was in long blocks")
+    parser.add_argument("--events", action="store_true", help="say which events took longest")
     options = parser.parse_args()
+    TourDriver.costs = EventCosts() if options.events else None
+    application = watched_application(TourDriver.costs) if TourDriver.costs is not None else None
     drivers: list[TourDriver] = []
     engine = FakeEngine([streamed(ROUNDS)], speed=1.0, load_seconds=0.1)
     with tempfile.TemporaryDirectory() as folder:
@@ -127,6 +144,7 @@ def main() -> int:
     print(f"{QApplication.platformName()}, {'the default model' if options.real else 'a recording'} streaming.")
     if not result["done"]:
         print(result.get("error", "It did not end."), file=sys.stderr)
+    del application
     return code if result["done"] else 1
 
 
