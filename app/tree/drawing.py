@@ -36,6 +36,7 @@ class Drawing:
 
     cards: tuple[Card, ...]
     first: Key | None  # the key at the left end; None when there is nothing to draw
+    spine: frozenset[Key] = frozenset()  # root, accepted path and the target's own token: drawn as a straight line
 
     def children(self) -> dict[Key, list[Key]]:
         """Keys below each key, in the order they appear."""
@@ -58,13 +59,14 @@ def round_drawing(shown: Round, step: Step, ghosts: bool) -> Drawing:
     if own:
         kind: Kind = "bonus" if has_own_token(step) else "hidden"
         cards.append(Card(OWN, own.node, kind, visible(own.text), percent(own.prob), math.nan))
-    return Drawing(tuple(cards), cards[0].key)
+    return Drawing(tuple(cards), cards[0].key, frozenset((*shown.path(), OWN)))
 
 
 def phase_drawing(phase: Phase, ghosts: bool) -> Drawing:
     """The cards of the partial tree at which a stepped engine waits."""
     cards = _nodes(phase.nodes, phase_states(phase), ghosts, None)
-    return Drawing(tuple(cards), cards[0].key) if cards else EMPTY
+    spine: frozenset[Key] = frozenset(n.id for n in phase.nodes if n.accepted)
+    return Drawing(tuple(cards), cards[0].key, spine) if cards else EMPTY
 
 
 def _nodes(

@@ -86,7 +86,7 @@ class HoverCard(QFrame):
         return name, value
 
     def _fit(self, used: int) -> None:
-        """As tall as it must be; in two columns where the tree has not that much height."""
+        """As tall and as wide as it must be; in two columns where the tree has not that much height."""
         room = self._over.rect().adjusted(4, 4, -4, -4)
         for columns in (1, 2):
             per = -(-used // columns)
@@ -95,7 +95,9 @@ class HoverCard(QFrame):
                     self._grid.addWidget(label, i % per, 2 * (i // per) + side)
             self._grid.setColumnStretch(3, columns - 1)
             self._grid.invalidate()
-            width = WIDTH if columns == 1 else max(WIDTH, min(2 * WIDTH, room.width()))
+            self._box.invalidate()
+            needed = self._box.totalMinimumSize().width()
+            width = max(WIDTH, min(max(columns * WIDTH, needed), room.width()))
             height = self._box.heightForWidth(width)
             if height <= room.height():
                 break

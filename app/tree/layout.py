@@ -1,12 +1,12 @@
 """Where the nodes of a tree go: tidy, stable, without overlaps. Qt-free; knows keys and sizes, not tokens.
 
 After Reingold and Tilford (1981): subtrees are packed side by side along their contours, a parent sits in the middle
-of its children. The result depends on the shape of the tree alone.
+of its children, or level with the one child that the spine runs through. The result depends on shape and spine alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -22,15 +22,19 @@ class Place(NamedTuple):
 
 
 def tidy(
-    root: Key, children: Mapping[Key, Sequence[Key]], extent: Callable[[Key], float], gap: float
+    root: Key,
+    children: Mapping[Key, Sequence[Key]],
+    extent: Callable[[Key], float],
+    gap: float,
+    spine: Container[Key] = (),
 ) -> dict[Key, Place]:
     """Place every node that hangs on `root`.
 
     `children`: keys in the order they are to appear. `extent`: size of a node across the levels. `gap`: free space
-    between siblings, in the unit of `extent`.
+    between siblings, in the unit of `extent`. `spine`: keys of a path from the root that is to be a straight line.
     """
     offsets: dict[Key, float] = {root: 0.0}
-    _contour(root, children, extent, gap, offsets)
+    _contour(root, children, extent, gap, spine, offsets)
     places = {root: Place(0, 0.0)}
     waiting = [root]
     while waiting:
@@ -46,6 +50,7 @@ def _contour(
     children: Mapping[Key, Sequence[Key]],
     extent: Callable[[Key], float],
     gap: float,
+    spine: Container[Key],
     offsets: dict[Key, float],
 ) -> Contour:
     """Outline of the subtree at `key`; writes the children's offsets from their parents."""
@@ -55,10 +60,11 @@ def _contour(
         return [(-half, half)]
     merged: Contour = []
     for child in below:
-        shape = _contour(child, children, extent, gap, offsets)
+        shape = _contour(child, children, extent, gap, spine, offsets)
         offsets[child] = _clearance(merged, shape, gap)
         merged = _merge(merged, shape, offsets[child])
-    middle = (offsets[below[0]] + offsets[below[-1]]) / 2
+    through = next((child for child in below if child in spine), None)
+    middle = (offsets[below[0]] + offsets[below[-1]]) / 2 if through is None else offsets[through]
     for child in below:
         offsets[child] -= middle
     return [(-half, half), *((low - middle, high - middle) for low, high in merged)]

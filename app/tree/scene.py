@@ -130,7 +130,8 @@ class TreeScene(QGraphicsScene):
             return
         side = 1 if measures.sideways else 0
         sizes = {c.key: (measures.ghost if c.small else measures.card)[side] for c in self.drawing.cards}
-        places = tidy(first, self.drawing.children(), sizes.__getitem__, measures.sibling_gap)
+        spine = self.drawing.spine
+        places = tidy(first, self.drawing.children(), sizes.__getitem__, measures.sibling_gap, spine)
         origin = places.get(0, places[first])
         pitch = self._pitch = measures.card[1 - side] + measures.level_gap
         for key, place in places.items():

@@ -73,6 +73,24 @@ def test_parents_are_centred_and_children_in_order(children):
         assert {places[c].depth for c in below} == {places[parent].depth + 1}
 
 
+@given(trees(), st.randoms(use_true_random=False))
+def test_a_spine_is_a_straight_line_and_moves_nothing_out_of_order(children, random):
+    """The accepted path must be found at a glance, also in a tree too tall for the window."""
+    spine = [0]
+    while spine[-1] in children:
+        spine.append(random.choice(children[spine[-1]]))
+    places = tidy(0, children, sizes, GAP, frozenset(spine))
+    assert [places[key] for key in spine] == [Place(depth, pytest.approx(0.0)) for depth in range(len(spine))]
+    for parent, below in children.items():
+        across = [places[c].across for c in below]
+        assert across == sorted(across)
+        if parent not in spine:
+            assert (across[0] + across[-1]) / 2 == pytest.approx(places[parent].across)
+    for depth in {p.depth for p in places.values()}:
+        level = sorted((p.across, k) for k, p in places.items() if p.depth == depth)
+        assert all(b - a >= (sizes(i) + sizes(j)) / 2 + GAP - 1e-9 for (a, i), (b, j) in pairwise(level))
+
+
 @given(trees())
 def test_every_node_has_one_place(children):
     """Nothing is lost and nothing is invented."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QKeyEvent, QWheelEvent
@@ -75,6 +77,24 @@ def test_a_tree_too_large_to_read_shows_its_accepted_path(view):
     view.fit()
     assert view.scale_now < ESSENCE_LEAST
     assert seen(view).adjusted(-9, -9, 9, 9).contains(view.tree.content_rect)
+
+
+@pytest.mark.parametrize("accepted", [0, 3, -1])
+def test_the_accepted_path_of_a_wide_tree_is_in_sight_in_a_low_window(view, accepted):
+    """It ran up to one corner while the view went to another: at 1280 by 800 no accepted node of 64 was to be seen."""
+    turn = fake_turn(6, rounds=8, topk=8, depth=5, length=64)
+    shown = max(turn.rounds, key=lambda r: len(r.accepted))
+    nodes = [n._replace(accepted=False) if n.id else n for n in shown.nodes]
+    first = [n.id for n in shown.children(0) if n.kept][accepted]
+    below = [n.id for n in shown.children(first) if n.kept][:1]
+    for i in (first, *below):
+        nodes[i] = nodes[i]._replace(accepted=True)
+    shown = replace(shown, nodes=tuple(nodes), accepted=(first, *below))
+    view.resize(600, 190)
+    view.show_round(shown)
+    path = [view.tree.nodes[key].pos() for key in (*shown.path(), OWN)]
+    assert {at.y() for at in path} == {0.0}
+    assert all(seen(view).contains(at) for at in path)
 
 
 @pytest.mark.parametrize("sideways", [True, False])
@@ -285,9 +305,14 @@ def test_a_waiting_engine_s_tree_is_drawn(view, shown):
 
 
 @pytest.mark.parametrize("size", [(900, 600), (720, 230)])
-def test_the_hover_card_says_all_in_a_low_view(view, shown, qtbot, size):
-    """Its last lines, what the target wanted, were below the edge of the tree in a window of 1280 by 800."""
+@pytest.mark.parametrize("kind", ["shown", "copied"])
+def test_the_hover_card_says_all_in_a_low_view(view, request, qtbot, size, kind):
+    """Its last lines, what the target wanted, were below the edge of the tree in a window of 1280 by 800; and what is
+    said of an estimate, or of a long word, was cut at its right side."""
     view.resize(*size)
+    shown = request.getfixturevalue(kind)
+    first = shown.nodes[shown.accepted[0]]._replace(target_text=" extraordinarily")
+    shown = replace(shown, nodes=tuple(first if n.id == first.id else n for n in shown.nodes))
     view.show_round(shown)
     view.set_current(shown.accepted[0])
     card = view.hover_card
