@@ -38,13 +38,13 @@ class ModelDisplay(QObject):
         p.welcome.open_folder.connect(window.files.ask_folder)
         p.welcome.open_gguf.connect(window.files.ask_gguf)
         p.status.set_state("Starting the engine…")
-        p.pane.set_blocked(models.blocked())
+        p.pane.composer.set_blocked(models.blocked())
         self._fill_menu()
 
     def refresh(self) -> None:
         """Show what the controller says now."""
         p, m = self._panels, self._models
-        p.pane.set_blocked(m.blocked())
+        p.pane.composer.set_blocked(m.blocked())
         name = m.info.name if m.info else "No model"
         tip = f"{m.info.folder}\n{m.info.precision}, context {m.info.context_length} tokens" if m.info else ""
         self._window.toolbar.set_model(name, tip or "The model that answers")

@@ -87,12 +87,12 @@ class Presenter(QObject):
             self._shelf.put(request.message, turn)
 
     def _found(self, message: int, turn: Turn) -> None:
-        self._pane.set_turn(message, turn)
+        self._pane.view.set_turn(message, turn)
         if message == self._wanted:
             self._show(message, turn)
 
     def _missing(self, message: int, why: str) -> None:
-        self._pane.set_no_turn(message, why)
+        self._pane.view.set_no_turn(message, why)
         if message == self._wanted:
             self._show(0, None)
             if why:

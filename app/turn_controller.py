@@ -99,7 +99,7 @@ class TurnController(QObject):
             self._pane.started(message, self.turn)
             self.started.emit(self.turn)
         if text:
-            self._pane.append_text(message, text)
+            self._pane.view.append_text(message, text)
         last = events[-1]
         if isinstance(last, PrefillProgress):
             self._pane.set_state(f"Reading the prompt, {last.done} of {last.total} tokens…")

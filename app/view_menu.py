@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QActionGroup, QDesktopServices
 
-from app.chat.pane import zoom
+from app.chat.pane_keys import zoom
 from app.log import log_path
 from app.player import PACES
 from app.theme import FONT_SIZE_DEFAULT, theme

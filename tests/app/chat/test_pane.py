@@ -26,7 +26,7 @@ class Engine:
         """Stream and finish the newest request."""
         request = self.requests[-1]
         for word in text.split(" "):
-            self.pane.append_text(request.message, word + " ")
+            self.pane.view.append_text(request.message, word + " ")
         self.store.messages.finish(request.message, text, reason, stats)
         self.pane.finished(request.message, reason, stats, text)
         return request.message
@@ -119,11 +119,11 @@ def test_switching_chats_while_a_reply_runs(pane: ChatPane, engine: Engine, stor
     first = pane.chat
     pane.send("q1")
     running = engine.requests[-1].message
-    pane.append_text(running, "half ")
+    pane.view.append_text(running, "half ")
     other = store.chats.new("other").id
     pane.open_chat(other)
     pane.composer.set_text("draft for later")
-    pane.append_text(running, "more")
+    pane.view.append_text(running, "more")
     assert pane.view.message_ids() == []
     pane.open_chat(first)
     settle()
@@ -166,13 +166,15 @@ def test_up_in_an_empty_field_edits_the_last_prompt(pane: ChatPane, engine: Engi
     assert prompt.editor is not None
 
 
-def test_store_errors_keep_the_text(qtbot, pane: ChatPane, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_errors_keep_the_text(
+    qtbot, pane: ChatPane, store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was written is not lost because the disk is full."""
 
     def full(*_: object, **__: object) -> None:
         raise StoreError("The disk is full.")
 
-    monkeypatch.setattr(pane._store.messages, "add", full)
+    monkeypatch.setattr(store.messages, "add", full)
     pane.composer.set_text("precious words")
     with qtbot.waitSignal(pane.problem) as caught:
         pane.composer.send()
