@@ -38,6 +38,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         Command("tree_svg", "Save the tree as &SVG…", "Ctrl+Alt+E"),
         Command("save_trace", "Save the &trace as JSON…", "Ctrl+S", "All rounds of the shown reply, to open again"),
         Command("save_rounds", "Save the rounds as &CSV…"),
+        Command("records", f"&Keep records of replies {SUBMENU}"),
         SEPARATOR,
         Command("quit", "&Quit", "Ctrl+Q"),
     ),

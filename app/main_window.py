@@ -31,6 +31,7 @@ from app.pages import Pages
 from app.panels import Panels
 from app.player import Player
 from app.presenter import Presenter
+from app.record_limit import RecordLimit
 from app.running_settings import RunningSettings
 from app.sampling_sync import SamplingSync
 from app.selection import Selection
@@ -87,6 +88,7 @@ class MainWindow(QMainWindow):
         self.live = LiveControl(self)
         self.pages = Pages(self)
         self.view_menu = ViewMenu(self)
+        self.record_limit = RecordLimit(self)
         self._connect()
         recordings = shipped_traces() if traces is None else traces
         fill_recordings(self, recordings)
