@@ -43,6 +43,17 @@ class DropInput(TextInput):
         elif source.hasText():
             self.insertPlainText(source.text())
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Choose the words in the empty field."""
+        super().resizeEvent(event)
+        self.fit_hint()
+
+    def fit_hint(self) -> None:
+        """Show the longest words that fit."""
+        room, metrics = self.viewport().width() - 2 * GAP, self.fontMetrics()
+        fitting = (hint for hint in HINTS if metrics.horizontalAdvance(hint) <= room)
+        self.setPlaceholderText(next(fitting, HINTS[-1]))
+
 
 class Composer(QWidget):
     """The composer.
@@ -124,7 +135,7 @@ class Composer(QWidget):
         if busy != self._busy:
             self._stopping = False
         self._busy = busy
-        self._state.setText(state)
+        self._say(state)
         self._show()
 
     def set_blocked(self, reason: str) -> None:
@@ -167,21 +178,11 @@ class Composer(QWidget):
             f"QPlainTextEdit:focus {{ border: 1px solid {accent}; }}"
         )
         self.input.fit()
-        self._fit_hint()
+        self.input.fit_hint()
         self.button.setStyleSheet(main_button(colors))
         self._notice.setStyleSheet(f"color: {colors.color('warning').name()};")
         self._state.setStyleSheet(f"color: {colors.color('muted').name()};")
         self._state.setFont(colors.font(0.9))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Choose the words in the empty field."""
-        super().resizeEvent(event)
-        self._fit_hint()
-
-    def _fit_hint(self) -> None:
-        room, metrics = self.input.viewport().width() - 2 * GAP, self.input.fontMetrics()
-        fitting = (hint for hint in HINTS if metrics.horizontalAdvance(hint) <= room)
-        self.input.setPlaceholderText(next(fitting, HINTS[-1]))
 
     def _changed(self) -> None:
         self._count.start()
@@ -214,10 +215,13 @@ class Composer(QWidget):
         self.button.setAccessibleName("Send the message")
         self.button.setEnabled(bool(self.text.strip()) and not self._blocked)
         self.button.setToolTip(self._blocked or "Send the message (Enter)")
-        if self._blocked:
-            self._state.setText(self._blocked)
-        elif self._state.text():
-            self._state.setText("")
+        self._say(self._blocked)
+
+    def _say(self, state: str) -> None:
+        """One line in the place of the meter: beside it there is room for half of it."""
+        if state != self._state.text():
+            self._state.setText(state)
+            self.meter.setVisible(not state)
 
 
 def read_text(path: Path) -> str:

@@ -6,7 +6,7 @@ from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.chat.composer import Composer
+from app.chat.composer import HINTS, Composer
 from engine import prompt_room
 
 
@@ -19,6 +19,12 @@ def composer(qtbot) -> Composer:
     made.show()
     qtbot.waitExposed(made)
     return made
+
+
+def wanted_height(composer: Composer) -> int:
+    """What a layout gives it."""
+    hint = composer.heightForWidth(composer.width())
+    return hint if composer.hasHeightForWidth() else composer.sizeHint().height()
 
 
 def test_enter_sends_shift_enter_breaks_the_line(qtbot, composer: Composer) -> None:
@@ -121,6 +127,29 @@ def test_the_hint_in_the_field_is_whole_or_short(composer: Composer) -> None:
         assert composer.input.fontMetrics().horizontalAdvance(hint) < room
         assert hint.startswith("Write")
         assert width < 700 or "Shift+Enter" in hint
+
+
+def test_the_hint_fits_from_the_beginning(qtbot) -> None:
+    """The field gets its width after the composer: the shortest words must not stay where longer ones fit."""
+    made = Composer()
+    qtbot.addWidget(made)
+    made.resize(430, 200)
+    made.show()
+    qtbot.waitExposed(made)
+    assert made.input.placeholderText() == HINTS[1]
+
+
+def test_what_the_engine_does_moves_nothing(composer: Composer) -> None:
+    """Half a line beside the meter would break into four, and push the conversation up and down."""
+    composer.resize(430, 200)
+    composer.set_context_count(120, 8192)
+    QApplication.processEvents()
+    height = wanted_height(composer)
+    composer.set_busy(True, "Reading the prompt, 4096 of 6300 tokens…")
+    QApplication.processEvents()
+    assert wanted_height(composer) == height
+    composer.set_busy(True)
+    assert composer.meter.isVisible()
 
 
 def test_the_meter_knows_that_a_reply_needs_room(composer: Composer) -> None:
