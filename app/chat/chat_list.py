@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QListWidgetItem, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QListWidgetItem, QWidget
 
 from app.chat.chat_delegate import RUNNING
 from app.chat.chat_menu import chat_menu
-from app.chat.chat_rows import CHAT, MESSAGE, chat_row, hit_row, is_hit
-from app.chat.chat_view import ChatView
-from app.chat.search_field import SearchField
-from app.chat.undo_bar import UndoBar
-from app.store import Chat, Hit, Store, StoreError
-from app.theme import GAP, GAP_SMALL, theme
+from app.chat.chat_rows import CHAT, MESSAGE, hit_row, is_hit
+from app.chat.chat_search import ChatSearch
+from app.chat.chat_side import ChatSide
+from app.store import Hit, Store, StoreError
 
 
-class ChatList(QWidget):
+class ChatList(ChatSide):
     """The panel on the left.
 
     Signals:
@@ -40,28 +38,17 @@ class ChatList(QWidget):
         self._current = 0
         self._running = 0
         self._filling = False
-        self._build()
-        theme().changed.connect(self.restyle)
-        self.restyle()
+        self._searching = ChatSearch(store, self)
+        self._searching.found.connect(self._found)
+        self._searching.ended.connect(lambda _: self.say_empty(f"Nothing found for “{self.search.words}”."))
+        self._searching.problem.connect(self.problem)
+        self._connect()
         self.refresh()
 
-    def _build(self) -> None:
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(GAP, GAP, GAP, GAP)
-        outer.setSpacing(GAP_SMALL)
-        row = QHBoxLayout()
-        self.search = SearchField()
+    def _connect(self) -> None:
         self.search.searched.connect(self.refresh)
         self.search.entered.connect(self._to_list)
-        self.new_button = QPushButton("New")
-        self.new_button.setToolTip("New chat (Ctrl+N)")
-        self.new_button.setAccessibleName("New chat")
-        self.new_button.setAutoDefault(False)
         self.new_button.clicked.connect(self.new_chat)
-        row.addWidget(self.search, 1)
-        row.addWidget(self.new_button)
-        outer.addLayout(row)
-        self.list = ChatView()
         self.list.delete_wanted.connect(self.delete)
         self.list.undo_wanted.connect(self.undo_delete)
         self.list.menu_wanted.connect(self._menu)
@@ -70,14 +57,7 @@ class ChatList(QWidget):
         self.list.itemClicked.connect(self._activated)
         self.list.itemDoubleClicked.connect(self._double_clicked)
         self.list.itemChanged.connect(self._renamed)
-        outer.addWidget(self.list, 1)
-        self._empty = QLabel()
-        self._empty.setWordWrap(True)
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
-        outer.addWidget(self._empty, 1)
-        self.undo_bar = UndoBar()
         self.undo_bar.undo.connect(self.undo_delete)
-        outer.addWidget(self.undo_bar)
 
     # --- what others may ask
 
@@ -88,22 +68,21 @@ class ChatList(QWidget):
 
     def refresh(self) -> None:
         """Read the list or the search hits again."""
-        words = self.search.words
+        self._searching.stop()
+        if self.search.words:
+            self.list.clear()
+            self._searching.begin(self.search.words)
+            return
         try:
-            rows: list[Chat] | list[Hit] = self._store.chats.search(words) if words else self._store.chats.list()
+            chats = self._store.chats.list()
         except StoreError as error:
             self.problem.emit(str(error))
             return
         self._filling = True
-        self.list.clear()
-        for row in rows:
-            self.list.addItem(hit_row(row) if isinstance(row, Hit) else chat_row(row, self._running))
+        self.list.show_chats(chats, self._running)
         self._filling = False
         self._mark_current()
-        self.list.setVisible(bool(rows))
-        self._empty.setVisible(not rows)
-        self._empty.setText(f"Nothing found for “{words}”." if words else "No chats yet. “New” starts one.")
-        self._empty.setTextFormat(Qt.TextFormat.PlainText)
+        self.say_empty("No chats yet. “New” starts one.")
 
     def select(self, chat: int) -> None:
         """Mark a chat as the one that is shown, without announcing it."""
@@ -175,13 +154,14 @@ class ChatList(QWidget):
         self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.search.selectAll()
 
-    def restyle(self) -> None:
-        """Take the theme's colours and size."""
-        colors = theme()
-        self._empty.setStyleSheet(f"color: {colors.color('muted').name()};")
-        self.list.doItemsLayout()
-
     # --- inside
+
+    def _found(self, hits: list[Hit]) -> None:
+        self._filling = True
+        for hit in hits:
+            self.list.addItem(hit_row(hit))
+        self._filling = False
+        self.say_empty("")
 
     def _to_list(self) -> None:
         """From the search field to what it found."""

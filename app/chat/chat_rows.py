@@ -12,17 +12,27 @@ from app.chat.chat_delegate import HIT, RUNNING, SECOND
 from app.store import Chat, Hit
 
 CHAT, MESSAGE = Qt.ItemDataRole.UserRole + 10, Qt.ItemDataRole.UserRole + 11
+TOLD = Qt.ItemDataRole.UserRole + 12  # what the row was written from
 
 
-def chat_row(chat: Chat, running: int) -> QListWidgetItem:
-    """A chat; `running` is the one whose reply is being made."""
-    row = QListWidgetItem(chat.name)
+def chat_row(chat: Chat) -> QListWidgetItem:
+    """The row of a chat, to be told what it says."""
+    row = QListWidgetItem()
     row.setFlags(row.flags() | Qt.ItemFlag.ItemIsEditable)
     row.setData(CHAT, chat.id)
-    row.setData(SECOND, ago(chat.updated) + (f" · {chat.model}" if chat.model else ""))
-    row.setData(RUNNING, chat.id == running)
-    row.setToolTip(f"<span>{escape(chat.name)}</span>")  # in which nothing is taken for HTML
     return row
+
+
+def tell_chat(row: QListWidgetItem, chat: Chat, running: int) -> None:
+    """Write a row; `running` is the chat whose reply is being made. What is written already costs little."""
+    row.setData(RUNNING, chat.id == running)
+    told = (chat.name, chat.updated, chat.model, time.localtime().tm_yday)
+    if row.data(TOLD) == told:
+        return
+    row.setData(TOLD, told)
+    row.setText(chat.name)
+    row.setData(SECOND, ago(chat.updated) + (f" · {chat.model}" if chat.model else ""))
+    row.setToolTip(f"<span>{escape(chat.name)}</span>")  # in which nothing is taken for HTML
 
 
 def hit_row(hit: Hit) -> QListWidgetItem:

@@ -28,7 +28,9 @@ def one_line(words: str) -> str:
 
     A title stands in the middle of other sentences and in file names, which it must not garble.
     """
-    plain = "".join(" " if ch.isspace() else ch for ch in clean(words) if ch.isspace() or not _unseen(ch))
+    plain = clean(words)
+    if not plain.isprintable():  # most are, and looking at every character of hundreds of titles takes a while
+        plain = "".join(" " if ch.isspace() else ch for ch in plain if ch.isspace() or not _unseen(ch))
     return " ".join(plain.split())
 
 

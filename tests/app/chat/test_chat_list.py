@@ -5,6 +5,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
+from app.chat import chat_search
+from app.chat.chat_delegate import ChatDelegate
 from app.chat.chat_list import ChatList
 from app.chat.chat_menu import chat_menu
 from app.chat.chat_rows import CHAT, MESSAGE, ago
@@ -187,3 +189,61 @@ def test_times_as_a_person_says_them() -> None:
     assert ago(now - 86400, now) == "yesterday"
     assert ago(now - 10 * 86400, now) == "4 May"
     assert ago(now - 400 * 86400, now).endswith("2025")
+
+
+def test_a_change_of_one_chat_leaves_the_other_rows_alone(chats: ChatList, store: Store) -> None:
+    """With hundreds of chats the list was made anew at the beginning and end of every reply, 30 ms and more."""
+    mark = Qt.ItemDataRole.UserRole + 50
+    for row in chats.list.rows():
+        row.setData(mark, row.text())
+    store.chats.rename(chats.list.item(2).data(CHAT), "aa")
+    store.messages.add(chats.list.item(2).data(CHAT), None, "user", "hello")
+    chats.refresh()
+    assert titles(chats) == ["aa", "c", "b"]
+    assert [row.data(mark) for row in chats.list.rows()] == ["a", "c", "b"]
+
+
+def test_rows_are_not_measured_one_by_one(chats: ChatList, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All have one height: a change of the text size asked each of 400 chats for it, several times."""
+    for n in range(60):
+        store.chats.new(f"chat {n}")
+    asked = []
+    measure = ChatDelegate.sizeHint
+    monkeypatch.setattr(ChatDelegate, "sizeHint", lambda *args: asked.append(1) or measure(*args))
+    chats.refresh()
+    chats.list.doItemsLayout()
+    chats.grab()
+    assert chats.list.count() == 63
+    assert len(asked) < 20
+
+
+def test_a_search_goes_on_chat_by_chat(qtbot, chats: ChatList, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search through a large database in one go held the window, at every key that was pressed."""
+    monkeypatch.setattr(chat_search, "TURN_SECONDS", 1e-9)
+    for n in range(12):
+        chat = store.chats.new(f"chat {n}").id
+        store.messages.add(chat, None, "user", f"a needle in {n}")
+    chats.search.setText("needle")
+    chats.refresh()
+    assert chats.list.count() <= 1
+    qtbot.waitUntil(lambda: chats.list.count() == 12)
+    assert [row.text() for row in chats.list.rows()][:2] == ["chat 11", "chat 10"]
+    chats.search.setText("nowhere")
+    chats.refresh()
+    qtbot.waitUntil(lambda: "Nothing found" in chats._empty.text() and chats.list.isHidden())
+
+
+def test_a_search_that_was_given_up_finds_nothing_more(
+    qtbot, chats: ChatList, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hits that come late must not land between the chats."""
+    monkeypatch.setattr(chat_search, "TURN_SECONDS", 1e-9)
+    for _ in range(8):
+        store.messages.add(store.chats.new("many").id, None, "user", "a needle")
+    chats.search.setText("needle")
+    chats.refresh()
+    chats.search.clear()
+    chats.refresh()
+    qtbot.wait(30)
+    assert chats.list.count() == 11
+    assert not any(row.data(MESSAGE) for row in chats.list.rows())
