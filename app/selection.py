@@ -6,6 +6,8 @@ no engine: looking back never touches the engine.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import QObject, Signal
 
 from engine.trace import Round, Token, Turn
@@ -13,18 +15,29 @@ from engine.trace import Round, Token, Turn
 NONE = (-1, -1)
 
 
-def node_of(shown: Round, token: Token) -> int:
-    """The node to hover or pin for a token of a round: its own if it was drafted, else that of the target's own token.
+def nodes_of(shown: Round) -> tuple[int, ...]:
+    """The node to hover or pin for each emitted token of a round: the card that holds it.
 
-    The target's own token (bonus, correction, plain) hangs in the tree as one more node, with id `len(nodes)`.
+    Beside the nodes by their ids: `len(nodes)` is the target's own token (bonus, correction, plain), and
+    `len(nodes) + 1 + i` the i-th token that was run again. What that confirms stands on the next one or on the root.
     """
-    return token.node if token.source == "draft" else len(shown.nodes)
+    own = len(shown.nodes)
+    confirmed = iter((*range(own + 2, own + 1 + len(shown.replayed)), 0))
+    return tuple(_node_of(token, own, confirmed) for token in shown.emitted)
+
+
+def _node_of(token: Token, own: int, confirmed: Iterator[int]) -> int:
+    if token.source == "correction":
+        return own
+    if token.node < 0:
+        return next(confirmed, own)
+    return token.node if token.source == "draft" else own
 
 
 class Selection(QObject):
     """The shown turn and round, and a hovered and a pinned (round, node); -1 means none.
 
-    A node is a node id of the round, or `len(nodes)` for the target's own token (`node_of`).
+    A node is a node id of the round, or one beyond them for what is drawn beside its nodes (`nodes_of`).
 
     State is complete before any signal leaves, and a change made inside a slot is announced after the running
     announcement has reached everybody. So all listeners hear the changes in the same order, and the last value any of
@@ -123,7 +136,8 @@ class Selection(QObject):
     def _checked(self, index: int, node: int) -> tuple[int, int]:
         if self.turn is None or not 0 <= index < self.count:
             return NONE
-        return index, node if 0 <= node <= len(self.turn.rounds[index].nodes) else -1
+        shown = self.turn.rounds[index]
+        return index, node if 0 <= node <= len(shown.nodes) + len(shown.replayed) else -1
 
     def _set(self, name: str, value: object) -> list[str]:
         if getattr(self, name) == value:

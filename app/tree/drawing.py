@@ -9,11 +9,11 @@ import math
 from dataclasses import dataclass
 
 from app.tree.phases import Kind, State, Step, has_own_token, phase_states, states
-from app.tree.words import own_token, percent, visible
+from app.tree.words import decided_by, own_token, percent, visible
 from engine.trace import Node, Phase, Round
 
 Key = int | str  # a node's id; OWN; "again 0", "again 1" … in row order
-OWN = "own"
+OWN, AGAIN = "own", "again "
 CROWDED = 32  # more undecided candidates than this are drawn small
 
 
@@ -50,6 +50,23 @@ class Drawing:
 EMPTY = Drawing((), None)
 
 
+def key_of(shown: Round | None, node: int) -> Key | None:
+    """The card of a node as the selection numbers them: beyond the ids its own token, then what was run again."""
+    if shown is None or node < 0:
+        return None
+    beyond = node - len(shown.nodes)
+    return node if beyond < 0 else OWN if beyond == 0 else f"{AGAIN}{beyond - 1}"
+
+
+def number_of(shown: Round | None, key: Key | None) -> int:
+    """Inverse of `key_of`; -1 for none."""
+    if shown is None or key is None:
+        return -1
+    if isinstance(key, int):
+        return key
+    return len(shown.nodes) + (0 if key == OWN else 1 + int(key.removeprefix(AGAIN)))
+
+
 def round_drawing(shown: Round, step: Step, ghosts: bool) -> Drawing:
     """The cards of a recorded round at one of its steps. Which cards there are depends on `ghosts` alone."""
     again = _replayed(shown)
@@ -58,8 +75,10 @@ def round_drawing(shown: Round, step: Step, ghosts: bool) -> Drawing:
     own = own_token(shown)
     if own:
         kind: Kind = "bonus" if has_own_token(step) else "hidden"
-        cards.append(Card(OWN, own.node, kind, visible(own.text), percent(own.prob), math.nan))
-    return Drawing(tuple(cards), cards[0].key, frozenset((*shown.path(), OWN)))
+        parent = own.node if own.node >= 0 else f"{AGAIN}{decided_by(shown, own)}"
+        cards.append(Card(OWN, parent, kind, visible(own.text), percent(own.prob), math.nan))
+    path = () if shown.corrected else shown.path()
+    return Drawing(tuple(cards), cards[0].key, frozenset((*path, OWN)))
 
 
 def phase_drawing(phase: Phase, ghosts: bool) -> Drawing:
@@ -100,7 +119,7 @@ def _decided(nodes: tuple[Node, ...]) -> bool:
 
 
 def _replayed(shown: Round) -> list[Card]:
-    keys = [f"again {i}" for i in range(len(shown.replayed))]
+    keys = [f"{AGAIN}{i}" for i in range(len(shown.replayed))]
     return [
         Card(key, keys[i - 1] if i else None, "replayed", visible(token.text), "", math.nan, True)
         for i, (key, token) in enumerate(zip(keys, shown.replayed, strict=True))

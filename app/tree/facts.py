@@ -6,7 +6,7 @@ import math
 
 from app.tree.copied import is_estimate, node_origin
 from app.tree.drawing import OWN, Key
-from app.tree.words import node_fate, number, own_token, own_token_fate, percent, visible
+from app.tree.words import decided_by, node_fate, number, own_token, own_token_fate, percent, visible
 from engine.trace import Node, Round, Token
 
 
@@ -57,7 +57,7 @@ def _own_facts(shown: Round, own: Token) -> list[tuple[str, str]]:
     emitted = "yes" if own in shown.emitted else "not yet" if own in shown.provisional else "no"
     return [
         ("came as", own.source),
-        ("decided after node", str(own.node)),
+        ("decided after node", str(own.node)) if own.node >= 0 else ("decided by row", str(decided_by(shown, own))),
         ("target p", percent(own.prob)),
         ("lead over the second", f"{number(own.margin, 2)} logits"),
         ("in the reply", emitted),

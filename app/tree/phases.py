@@ -173,6 +173,8 @@ def _verify(shown: Round) -> Step:
 def _accept(shown: Round) -> Step:
     if not shown.drafted:
         text = "The target's token is taken: plain decoding gives one token per pass."
+    elif shown.corrected:
+        text = "A token that was run again came out otherwise: the tree grew from a wrong text, and does not count."
     elif not shown.accepted:
         text = "No child of the root is what the target wanted: only its own token is gained."
     else:

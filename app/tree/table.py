@@ -11,7 +11,7 @@ from app.tree.copied import node_origin
 from app.tree.drawing import OWN, Key
 from app.tree.facts import wanted
 from app.tree.words import node_fate, number, own_token, own_token_fate, percent, visible
-from engine.trace import Node, Round
+from engine.trace import Node, Round, Token
 
 Index = QModelIndex | QPersistentModelIndex
 COLUMNS = (
@@ -42,6 +42,9 @@ class TreeModel(QAbstractItemModel):
             for i, token in enumerate(shown.replayed):
                 cells = (visible(token.text), "run again", "", "", "", "", "", "", str(token.id), "", str(i), "", "")
                 self._add(f"again {i}", -1, (*cells, "", "", ""))
+            own = own_token(shown)
+            if own and own.node < 0:
+                self._add(OWN, -1, _own_cells(shown, own, ""))
             self._add_node(shown, shown.nodes[0], -1)
         self.endResetModel()
 
@@ -60,9 +63,7 @@ class TreeModel(QAbstractItemModel):
             self._add_node(shown, child, entry)
         own = own_token(shown)
         if own and own.node == node.id:
-            cells = ["★ " + visible(own.text), own_token_fate(shown, own), "", "", "", str(node.depth + 1), "", ""]
-            cells += [str(own.id), "", "", "", f"target p {percent(own.prob)}", "", "", ""]
-            self._add(OWN, entry, tuple(cells))
+            self._add(OWN, entry, _own_cells(shown, own, str(node.depth + 1)))
 
     def row_text(self, index: QModelIndex) -> str:
         """One row, tab-separated."""
@@ -121,6 +122,12 @@ class TreeModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return text if index.column() < 2 else f"{COLUMNS[index.column()]} {text or 'none'}"
         return None
+
+
+def _own_cells(shown: Round, own: Token, depth: str) -> tuple[str, ...]:
+    """The target's own token in the order of `COLUMNS`."""
+    cells = ("★ " + visible(own.text), own_token_fate(shown, own), "", "", "", depth, "", "", str(own.id), "", "", "")
+    return (*cells, f"target p {percent(own.prob)}", "", "", "")
 
 
 def node_cells(shown: Round, node: Node) -> tuple[str, ...]:

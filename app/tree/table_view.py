@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QPushButton, QTreeView, QVBoxLayout, QWidget
 
 from app.theme import GAP, GAP_SMALL
-from app.tree.drawing import OWN
+from app.tree.drawing import key_of, number_of
 from app.tree.table import COLUMNS, TreeModel
 from app.tree.words import tree_text
 from engine.trace import Round
@@ -110,13 +110,10 @@ class TreeTable(QWidget):
         return button
 
     def _key(self, node: int) -> int | str | None:
-        return OWN if self.shown and node == len(self.shown.nodes) else node
+        return key_of(self.shown, node)
 
     def _node(self, index: QModelIndex) -> int:
-        key = self.model.key_of(index)
-        if key == OWN and self.shown:
-            return len(self.shown.nodes)
-        return key if isinstance(key, int) else -1
+        return number_of(self.shown, self.model.key_of(index))
 
     def _moved(self, current: QModelIndex) -> None:
         if self.view.hasFocus():

@@ -17,7 +17,7 @@ class PassRow:
 
     row: int  # from 0, replayed rows first
     kind: RowKind
-    node: int  # node id; -1 for replayed rows and padding
+    node: int  # node id, beyond them for replayed rows (as the selection numbers them); -1 for padding
     text: str  # symbols instead of spaces and controls
     parent: int  # row it hangs on; -1: on the context
     kept: bool  # its cache row stays after the round
@@ -27,7 +27,10 @@ class PassRow:
 def pass_rows(shown: Round) -> tuple[PassRow, ...]:
     """All rows in order; what the pass appended beyond tokens is padding."""
     first, kept = len(shown.replayed), frozenset(shown.kv.kept)
-    rows = [PassRow(i, "replayed", -1, visible(t.text), i - 1, i in kept, True) for i, t in enumerate(shown.replayed)]
+    rows = [
+        PassRow(i, "replayed", len(shown.nodes) + 1 + i, visible(t.text), i - 1, i in kept, True)
+        for i, t in enumerate(shown.replayed)
+    ]
     verified = sorted((n for n in shown.nodes if n.kept or n.id == 0), key=lambda n: max(n.row, 0))
     for node in verified:
         row = first + max(node.row, 0)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from app.theme import GAP, theme
 from app.tree.canvas import ZOOM_STEP, Canvas
-from app.tree.drawing import EMPTY, OWN, Drawing, Key, phase_drawing, round_drawing
+from app.tree.drawing import EMPTY, Drawing, Key, key_of, number_of, phase_drawing, round_drawing
 from app.tree.facts import facts
 from app.tree.hover_card import HoverCard
 from app.tree.navigate import neighbour
@@ -171,14 +171,10 @@ class TreeView(Canvas):
             self.hover_card.show_facts(*facts(self.shown, key), self._on_screen(key), others)
 
     def _key(self, node: int) -> Key | None:
-        if node < 0 or self.shown is None:
-            return None
-        return OWN if node == len(self.shown.nodes) else node
+        return key_of(self.shown, node)
 
     def _node(self, key: Key | None) -> int:
-        if key == OWN and self.shown:
-            return len(self.shown.nodes)
-        return key if isinstance(key, int) else -1
+        return number_of(self.shown, key)
 
     # Mouse and keyboard
 

@@ -65,15 +65,21 @@ def drafter(shown: Round) -> DraftedBy:
 
 
 def own_token(shown: Round) -> Token | None:
-    """The token the target drew after the last accepted node (bonus, correction or plain), emitted or not."""
+    """The token the target drew after the last accepted node (bonus or plain) or instead of one that was run again
+    (correction), emitted or not."""
     last = shown.nodes[shown.path()[-1]]
     for token in reversed((*shown.emitted, *shown.provisional)):
-        if token.source in ("bonus", "correction", "plain") and token.node == last.id:
+        if token.source == "correction" or (token.source in ("bonus", "plain") and token.node == last.id):
             return token
     if last.target_token < 0:
         return None
     source: Source = "bonus" if shown.verified else "plain"
     return Token(last.target_token, last.target_text, source, last.id, last.target_prob, math.nan)
+
+
+def decided_by(shown: Round, own: Token) -> int:
+    """Which row that was run again decided a correction: the one after those that confirmed a token."""
+    return sum(t.node < 0 for t in shown.emitted[: shown.emitted.index(own)])
 
 
 def own_token_fate(shown: Round, token: Token) -> str:
@@ -114,6 +120,10 @@ def describe(shown: Round) -> str:
     then = f"; then the target's own token {visible(own.text)}" if own else ""
     if not shown.drafted:
         return f"round {shown.index + 1}: plain decoding{then}"
+    if shown.corrected and own:
+        return (
+            f"round {shown.index + 1}: an earlier token was corrected to {visible(own.text)}, so the draft was dropped"
+        )
     pruned = shown.drafted - shown.verified
     drafted = "copied" if drafter(shown) == "copy" else "drafted"
     counts = f"{len(shown.accepted)} of {shown.verified} {drafted} accepted"
@@ -136,5 +146,7 @@ def tree_text(shown: Round, pruned: bool = True) -> str:
             lines.append(f"{'  ' * (node.depth + 1)}★ {visible(own.text)} [{own.id}]  target p {percent(own.prob)}")
 
     own = own_token(shown)
+    if own and own.node < 0:
+        lines.append(f"★ {visible(own.text)} [{own.id}]  correction, target p {percent(own.prob)}")
     walk(shown.nodes[0])
     return "\n".join(lines) + "\n"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from app.selection import NONE, Selection, node_of
+from app.selection import NONE, Selection, nodes_of
 from engine.trace import Turn
 from tests.fake_turn import fake_turn
 
@@ -131,10 +133,28 @@ def test_every_token_has_a_node_of_its_own(selection):
     turn = fake_turn(3, rounds=4)
     selection.show_turn(turn)
     shown = next(r for r in turn.rounds if r.accepted_emitted and r.emitted[-1].source == "bonus")
-    nodes = [node_of(shown, token) for token in shown.emitted]
-    assert nodes == [*shown.accepted, len(shown.nodes)]
+    nodes = nodes_of(shown)
+    assert nodes == (*shown.accepted, len(shown.nodes))
     selection.hover(shown.index, nodes[-1])
     assert selection.hovered == (shown.index, len(shown.nodes))
+
+
+def test_tokens_that_were_run_again_have_their_cards(selection):
+    """Exact replies: a token that had to wait stands on the next row that was run again, or on the root."""
+    turn = fake_turn(3, rounds=4)
+    shown = next(r for r in turn.rounds if len(r.emitted) >= 3 and r.emitted[0].source == "draft")
+    waited = [token._replace(node=-1) for token in shown.emitted[:2]]
+    again = replace(shown, replayed=(shown.emitted[0], waited[0]), emitted=(*waited, *shown.emitted[2:]))
+    own = len(shown.nodes)
+    assert nodes_of(again)[:2] == (own + 2, 0)
+    assert nodes_of(again)[2:] == nodes_of(shown)[2:]
+    right = waited[1]._replace(source="correction")
+    assert nodes_of(replace(again, emitted=(waited[0], right))) == (own + 2, own)
+    selection.show_turn(Turn(turn.start, turn.prefill, [again]))
+    selection.hover(0, own + 2)
+    assert selection.hovered == (0, own + 2)
+    selection.hover(0, own + 3)
+    assert selection.hovered == (0, -1)
 
 
 def test_pin_shows_its_round_and_toggles(selection):

@@ -74,3 +74,13 @@ def again(shown: Round) -> Round:
     tokens = (Token(7, " once", "draft", 3, 0.5, 1.0), Token(8, "\n", "bonus", 4, 0.25, 1.0))
     kept = (0, 1, *(row + 2 for row in shown.kv.kept))
     return replace(shown, replayed=tokens, kv=KvChange(shown.kv.before, shown.kv.appended + 3, kept))
+
+
+@pytest.fixture(scope="session")
+def corrected(again: Round) -> Round:
+    """The same again, but the second of these rows wants another token than the root: the tree is not walked."""
+    confirmed = again.replayed[1]._replace(node=-1)
+    right = Token(9, " upon", "correction", -1, 0.6, 1.5)
+    nodes = (again.nodes[0]._replace(target_prob=math.nan), *(n._replace(accepted=False) for n in again.nodes[1:]))
+    return replace(again, nodes=nodes, accepted=(), emitted=(confirmed, right), text="\n upon", provisional=(),
+                   kv=KvChange(again.kv.before, again.kv.appended, (0, 1)))  # fmt: skip

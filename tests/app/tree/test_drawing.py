@@ -6,11 +6,12 @@ import math
 
 import pytest
 
-from app.tree.drawing import OWN, phase_drawing, round_drawing
+from app.tree.drawing import OWN, key_of, number_of, phase_drawing, round_drawing
 from app.tree.facts import facts
 from app.tree.navigate import neighbour
 from app.tree.phases import steps
-from app.tree.words import visible
+from app.tree.table import TreeModel
+from app.tree.words import describe, tree_text, visible
 from engine.trace import Phase
 
 
@@ -141,3 +142,33 @@ def test_keys_walk_the_tree(shown):
     assert neighbour(drawing, places, level[0], "next") == level[1]
     assert neighbour(drawing, places, level[0], "previous") is None
     assert neighbour(drawing, {}, None, "on") is None
+
+
+def test_a_correction_hangs_on_the_row_that_decided_it(corrected):
+    """The one token that an exact round gained was nowhere in the tree, and its own sentence spoke of a walk."""
+    assert corrected.corrected
+    drawing = round_drawing(corrected, steps(corrected)[-1], False)
+    own = cards(drawing)[OWN]
+    assert (own.text, own.parent, own.kind, own.number) == ("␣upon", "again 1", "bonus", "60%")
+    assert OWN in drawing.spine
+    assert 0 not in drawing.spine
+    title, fate, pairs = facts(corrected, OWN)
+    assert title.startswith("␣upon")
+    assert fate == "correction: the target's own token instead of an earlier one"
+    assert ("decided by row", "1") in pairs
+    assert "came out otherwise" in next(s.sentence for s in steps(corrected) if s.name == "accept")
+    assert describe(corrected).endswith("corrected to ␣upon, so the draft was dropped")
+    assert "★ ␣upon [9]  correction" in tree_text(corrected)
+    model = TreeModel()
+    model.show_round(corrected)
+    assert "★ ␣upon\tcorrection" in model.table_text()
+
+
+def test_every_card_has_a_number_and_back(corrected):
+    """Hover and click link by numbers: rows that were run again had none and lit up nothing."""
+    drawing = round_drawing(corrected, steps(corrected)[-1], True)
+    numbers = [number_of(corrected, card.key) for card in drawing.cards]
+    assert len(set(numbers)) == len(numbers)
+    assert [key_of(corrected, number) for number in numbers] == [card.key for card in drawing.cards]
+    assert key_of(corrected, -1) is None
+    assert number_of(corrected, None) == -1
