@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from app.chat.half_characters import HALF, run_ends, settle
+from app.selection import nodes_of
 from engine.trace import Source, Token, Turn
 
 AHEAD = 24  # characters of the following tokens that tell where half characters end
@@ -22,7 +23,8 @@ GAP = 200  # characters that a token may be ahead of where it was expected
 
 
 class Placed(NamedTuple):
-    """A token of the reply and the round and node that carried it; the first token is the root of round 0."""
+    """A token of the reply, its round, and its node there as the selection numbers them; the first token is the root
+    of round 0."""
 
     token: Token
     round: int  # index in Turn.rounds
@@ -41,7 +43,8 @@ class Span:
 def placed(turn: Turn, first: int = 0) -> list[Placed]:
     """Every emitted token in text order, from round `first` on; the first token comes with round 0."""
     start = [Placed(turn.prefill.first, 0, 0)] if turn.prefill and turn.prefill.first.id >= 0 and first == 0 else []
-    return start + [Placed(t, i, max(t.node, 0)) for i, r in enumerate(turn.rounds[first:], first) for t in r.emitted]
+    rounds = enumerate(turn.rounds[first:], first)
+    return start + [Placed(t, i, node) for i, r in rounds for t, node in zip(r.emitted, nodes_of(r), strict=True)]
 
 
 class Provenance:
@@ -61,6 +64,7 @@ class Provenance:
         self._starts: list[int] = []
         self._by_round: dict[int, list[Span]] = {}
         self._counts: Counter[Source] = Counter()
+        self._turn: Turn | None = None
         self._rounds = 0  # taken in, with all their tokens
         self._certain = 0  # tokens that these and the first one are
 
@@ -75,6 +79,7 @@ class Provenance:
         """Take in what was appended. Until `final`, tokens whose text is still held back wait."""
         if not self._at and turn.end and text != turn.end.text and text.endswith(turn.end.text):
             self._at = len(text) - len(turn.end.text)  # a reply that continued a given beginning
+        self._turn = turn
         self.tokens[self._certain :] = placed(turn, self._rounds)
         if turn.rounds:
             self._rounds, self._certain = len(turn.rounds), len(self.tokens)
@@ -115,12 +120,13 @@ class Provenance:
         return list(self._by_round.get(number, ()))
 
     def of_node(self, number: int, node: int) -> list[Span]:
-        """The word of a node: the token it holds. The root holds the last token before the round."""
-        if node == 0:
+        """The word of a node: the token it holds. What the tree starts with, the root or the first row that was run
+        again, holds the last token before the round."""
+        held = {i for i, place in enumerate(self.tokens) if place[1:] == (number, node)}
+        shown = self._turn.rounds[number] if self._turn and number < len(self._turn.rounds) else None
+        if shown is not None and node == (len(shown.nodes) + 1 if shown.replayed else 0):
             first = next((i for i in range(len(self.tokens)) if self._emitted_by(i) >= number), len(self.tokens))
             held = {first - 1}
-        else:
-            held = {i for i, p in enumerate(self.tokens) if p[1:] == (number, node) and p.token.source == "draft"}
         return [s for s in self.spans if held & set(s.tokens)]
 
     def source(self, span: Span) -> Source:

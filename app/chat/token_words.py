@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.chat.provenance import Provenance, Span
 from app.chat.underline import STYLES
+from engine.trace import Token
 
 NO_BREAK = "\u00a0"  # a blank at which no line ends
 
@@ -17,16 +18,23 @@ def card(provenance: Provenance, span: Span) -> str:
     """What the tooltip says about a span, as plain text."""
     lines = []
     for index in span.tokens:
-        token, number, node = provenance.tokens[index]
+        token, number, _ = provenance.tokens[index]
         _, _, mark, words = STYLES[token.source]
         lines.append(f"{mark} “{visible(token.text)}” · id {token.id} · {words}")
         probability = "" if token.prob != token.prob else f" · p {token.prob:.2f}"
         lines.append(
-            f"    round {number + 1}, node {node}{probability} · token {index + 1} of {len(provenance.tokens)}"
+            f"    round {number + 1}, {_where(token)}{probability} · token {index + 1} of {len(provenance.tokens)}"
         )
     if len(span.tokens) > 1:
         lines.append("These tokens make one character together.")
     return "\n".join(lines)
+
+
+def _where(token: Token) -> str:
+    """Which card of the round's tree holds a token."""
+    if token.node < 0:
+        return "the root" if token.source == "first" else "run again to be sure"
+    return f"node {token.node}" if token.source == "draft" else f"after node {token.node}"
 
 
 def summary(provenance: Provenance) -> str:

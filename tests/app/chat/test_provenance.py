@@ -62,6 +62,35 @@ def test_every_token_knows_its_round_and_node() -> None:
         assert place.token in record.emitted
         if place.token.source == "draft":
             assert record.nodes[place.node].token == place.token.id
+        else:
+            assert place.node == len(record.nodes)
+
+
+def test_a_card_leads_to_its_word_and_back() -> None:
+    """The bonus card lit up no word, and its word lit up the node before it."""
+    turn = fake_turn(4, rounds=8)
+    found = Provenance.of(turn)
+    for index, place in enumerate(found.tokens[1:], 1):
+        (span,) = found.of_node(place.round, place.node)
+        assert span.tokens == (index,)
+    assert found.of_node(3, 0) == found.of_node(2, len(turn.rounds[2].nodes))
+
+
+def test_the_words_of_tokens_that_were_run_again() -> None:
+    """An exact reply confirms a token a round later: its card is then a row that was run again, or the root."""
+    turn = fake_turn(4, rounds=4)
+    number = next(i for i, r in enumerate(turn.rounds) if i and len(r.emitted) >= 2)
+    shown = turn.rounds[number]
+    waited = tuple(t._replace(node=-1) for t in shown.emitted[:2])
+    before = turn.rounds[number - 1].emitted[-1]
+    turn.rounds[number] = replace(shown, replayed=(before, waited[0]), emitted=(*waited, *shown.emitted[2:]))
+    found = Provenance.of(turn)
+    own = len(shown.nodes)
+
+    def words(node: int) -> list[str]:
+        return [found.text[s.start : s.end] for s in found.of_node(number, node)]
+
+    assert [words(node) for node in (own + 1, own + 2, 0)] == [[before.text], [waited[0].text], [waited[1].text]]
 
 
 def test_half_characters_share_a_span() -> None:
