@@ -1,15 +1,13 @@
-"""The conversation on screen: messages in a column, streaming, the tail followed or not.
+"""The conversation on screen: messages made into widgets in a column, which grow while their text arrives.
 
 Shows what it is given; what the user wants leaves as signals. Knows no store and no engine.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
-from PySide6.QtCore import QPoint, QTimer, Signal
-from PySide6.QtGui import QFontMetricsF
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.chat import look
@@ -18,15 +16,14 @@ from app.chat.finder import Finder
 from app.chat.flow import Flow
 from app.chat.flow_items import Item
 from app.chat.message_focus import MessageFocus
-from app.chat.message_view import MessageView
+from app.chat.message_view import MessageView, guessed_height
 from app.chat.overlay import Overlay
+from app.chat.shown import ShownMessages
 from app.chat.token_link import TokenLink
 from app.selection import Selection
 from app.store import Message
 from app.theme import GAP, theme
 from engine.trace import Turn
-
-LINE = 40  # pixels that must be seen of a place
 
 
 class ConversationView(QWidget):
@@ -39,6 +36,10 @@ class ConversationView(QWidget):
         turn_wanted: the turn of this reply is to be shown in the tree view.
         trace_needed: `set_turn` or `set_no_turn` is awaited for this reply.
         provenance_changed: whether tokens are underlined.
+
+    Attributes:
+        shown: the messages and the texts that grow.
+        tokens: how the words are tied to the rounds.
     """
 
     regenerate = Signal(int)
@@ -50,9 +51,7 @@ class ConversationView(QWidget):
 
     def __init__(self, selection: Selection, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._messages: dict[int, Message] = {}
-        self._live: dict[int, str] = {}  # text so far of running replies
-        self._notes: dict[int, str] = {}
+        self.shown = ShownMessages()
         self._busy = False
         self._build()
         self.finder = Finder(self, self.find_bar)
@@ -80,39 +79,31 @@ class ConversationView(QWidget):
 
     def set_messages(self, messages: list[Message], at_end: bool = True) -> None:
         """Show a branch. Messages that are shown already keep their widgets; a running reply keeps its text."""
-        same = [m.id for m in messages if m.id in self._messages]
-        self._messages = {m.id: m for m in messages}
-        self.tokens.keep_only(self._messages.keys() | self._live.keys())
+        same = self.shown.replace(messages)
+        self.tokens.keep_only({*self.shown.ids(), *self.shown.running()})
         self.flow.set_items([self._item(m) for m in messages], at_end)
-        for key in self._live:
+        for key in self.shown.running():
             self.flow.column.keep(key, True)
         for key in same:
             view = self.view_of(key)
             if view is not None and not view.running:
-                view.set_message(self._messages[key])
+                view.set_message(self.shown[key])
         self.overlay.hint.setVisible(not messages)
         self.overlay.pill.hide()
         self.finder.again()
 
-    def message_ids(self) -> list[int]:
-        """The shown branch."""
-        return list(self._messages)
-
     def begin(self, message: int) -> None:
         """This reply is running; its text will be appended, also while another chat is shown. Best called before
         `set_messages` shows it: its widget is then made once."""
-        self._live[message] = ""
-        if message in self._messages:
+        self.shown.begin(message)
+        if message in self.shown:
             self.flow.column.remake(message)
             self.flow.column.keep(message, True)
             self.flow.show_end()
 
     def append_text(self, message: int, text: str) -> None:
         """Streamed text of a running reply."""
-        if message not in self._live or not text:
-            return
-        self._live[message] += text
-        if message not in self._messages:
+        if not self.shown.append(message, text):
             return
         view = self.view_of(message)
         if view is not None:
@@ -124,24 +115,16 @@ class ConversationView(QWidget):
 
     def finish(self, message: Message) -> None:
         """A running reply is complete."""
-        self._live.pop(message.id, None)
-        if message.id not in self._messages:
+        self.shown.end(message.id)
+        if message.id not in self.shown:
             return
-        self._messages[message.id] = message
+        self.shown.update(message)
         self.flow.column.keep(message.id, False)
         view = self.view_of(message.id)
         if view is not None:
             view.finish(message)
         if self.tokens.on:
             self.tokens.show(message.id)
-
-    def forget(self, message: int) -> None:
-        """A running reply of another chat is complete."""
-        self._live.pop(message, None)
-
-    def live_text(self, message: int) -> str | None:
-        """The text so far of a running reply, or None."""
-        return self._live.get(message)
 
     def set_busy(self, busy: bool) -> None:
         """Whether a reply is running anywhere: nothing else can be asked for."""
@@ -151,13 +134,9 @@ class ConversationView(QWidget):
 
     def set_dropped(self, count: int) -> None:
         """Mark that the model no longer reads the first `count` messages; 0 removes the mark."""
-        ids = list(self._messages)
-        self._notes = {}
-        if 0 < count < len(ids):
-            messages = "message" if count == 1 else f"{count} messages"
-            self._notes[ids[count]] = f"↑ The context is full: the model no longer reads the first {messages} above."
+        self.shown.set_left_out(count)
         for view in self.views():
-            view.set_note(self._notes.get(view.message.id, ""))
+            view.set_note(self.shown.note(view.message.id))
 
     def show_message(self, message: int, words: str = "") -> None:
         """Scroll to a message; `words` opens the search on them."""
@@ -175,16 +154,16 @@ class ConversationView(QWidget):
 
     def edit_last_prompt(self) -> None:
         """Open the editor of the newest prompt."""
-        last = next((m.id for m in reversed(self._messages.values()) if m.role == "user"), None)
+        last = self.shown.newest("user")
         if last is not None:
-            self.flow.show_item(last, -GAP)
-            view = self.view_of(last)
+            self.flow.show_item(last.id, -GAP)
+            view = self.view_of(last.id)
             if view is not None:
                 view.edit()
 
     def regenerate_last(self) -> None:
         """Ask for another version of the newest reply."""
-        last = next(reversed(self._messages.values()), None)
+        last = self.shown.newest()
         if last is not None and last.role == "assistant" and not self._busy:
             self.regenerate.emit(last.id)
 
@@ -212,12 +191,15 @@ class ConversationView(QWidget):
     # --- widgets of messages
 
     def _item(self, message: Message) -> Item:
-        return Item(message.id, lambda parent: self._make(message.id, parent), lambda w: self._estimate(message.id, w))
+        return Item(
+            message.id,
+            lambda parent: self._make(message.id, parent),
+            lambda width: guessed_height(self.shown[message.id].content, width),
+        )
 
     def _make(self, key: int, parent: QWidget) -> QWidget:
-        message = self._messages[key]
-        live = self._live.get(key)
-        view = MessageView(message if live is None else _blank(message), live is not None, parent)
+        message, live = self.shown[key], self.shown.live_text(key)
+        view = MessageView(message if live is None else replace(message, content=""), live is not None, parent)
         if live:
             view.append(live)
         view.regenerate.connect(self.regenerate)
@@ -227,7 +209,7 @@ class ConversationView(QWidget):
         view.token_hovered.connect(self.tokens.hovered)
         view.token_clicked.connect(self.tokens.clicked)
         view.set_busy(self._busy)
-        view.set_note(self._notes.get(key, ""))
+        view.set_note(self.shown.note(key))
         return view
 
     def _made(self, key: int, widget: QWidget) -> None:
@@ -235,14 +217,6 @@ class ConversationView(QWidget):
             QTimer.singleShot(0, widget, lambda: self.tokens.show(key))
         if isinstance(widget, MessageView):
             self.finder.mark(widget)
-
-    def _estimate(self, key: int, width: int) -> int:
-        """Height of a message without making it."""
-        metrics = QFontMetricsF(theme().font())
-        per_line = max(10.0, (width - 40) / metrics.averageCharWidth())
-        text = self._messages[key].content
-        lines = sum(max(1, math.ceil(len(line) / per_line)) for line in text.split("\n")) if text else 1
-        return int(lines * metrics.lineSpacing() * 1.2) + 70
 
     def view_of(self, key: int) -> MessageView | None:
         """The widget of a message, if it exists now."""
@@ -253,24 +227,12 @@ class ConversationView(QWidget):
         """The widgets that exist now, from top to bottom."""
         return [w for w in self.flow.widgets() if isinstance(w, MessageView)]
 
-    def text_of(self, key: int) -> tuple[str, bool]:
-        """The text of a message, and whether it is complete."""
-        live = self._live.get(key)
-        return (self._messages[key].content, True) if live is None else (live, False)
-
     def reveal(self, key: int) -> MessageView | None:
         """Bring a message into view, if it is not, and return its widget."""
         view = self.view_of(key)
         if view is None or not view.isVisible():
             self.flow.show_item(key, -GAP)
         return self.view_of(key)
-
-    def bring_into_view(self, view: MessageView, y: int) -> None:
-        """Scroll so that a place in a message can be seen; nothing moves when it can."""
-        height = self.flow.viewport().height()
-        seen = view.mapTo(self.flow.viewport(), QPoint(0, y)).y()
-        if not 0 <= seen <= height - LINE:
-            self.flow.show_item(view.message.id, y - height // 3)
 
     # --- look
 
@@ -284,7 +246,3 @@ class ConversationView(QWidget):
         for view in self.views():
             view.restyle()
         self.flow.remeasure()
-
-
-def _blank(message: Message) -> Message:
-    return replace(message, content="")

@@ -43,8 +43,8 @@ class Finder(QObject):
         wanted = words.strip().casefold()
         self._hits = []
         if wanted:
-            for key in self._conversation.message_ids():
-                count = self._conversation.text_of(key)[0].casefold().count(wanted)
+            for key in self._conversation.shown.ids():
+                count = self._conversation.shown.text_of(key)[0].casefold().count(wanted)
                 self._hits += [(key, number) for number in range(count)]
         self._current = min(max(self._current, 0), len(self._hits) - 1)
         self._mark_all()
@@ -87,5 +87,5 @@ class Finder(QObject):
         for block in view.texts():
             y = block.found_top()
             if y is not None:
-                self._conversation.bring_into_view(view, block.mapTo(view, QPoint(0, y)).y())
+                self._conversation.flow.bring_into_view(view.message.id, block.mapTo(view, QPoint(0, y)).y())
                 return

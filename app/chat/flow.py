@@ -11,7 +11,7 @@ import math
 import time
 from bisect import bisect_right
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollArea, QWidget
 
@@ -21,6 +21,7 @@ from app.theme import GAP
 
 BOTTOM_SLACK = 4  # pixels from the end that still count as the end
 READING_WIDTH = 860  # pixels; longer lines are hard to read
+LINE = 40  # pixels that must be seen of a place
 NEAR = 0.8  # of the view's height, made ahead above and below, one widget at a time
 AHEAD_MS = 5
 TURN_MS = 8.0  # after so long in one turn of the event loop no other widget is begun
@@ -90,6 +91,12 @@ class Flow(QScrollArea):
             self._set_following(False)
             self._anchor = (number, offset)
             self.place()
+
+    def bring_into_view(self, key: int, y: int) -> None:
+        """Scroll so that a place in an item, `y` pixels below its top, can be seen; nothing moves when it can."""
+        widget, height = self.widget_of(key), self.viewport().height()
+        if widget is not None and not 0 <= widget.mapTo(self.viewport(), QPoint(0, y)).y() <= height - LINE:
+            self.show_item(key, y - height // 3)
 
     def show_end(self) -> None:
         """Go to the end and follow it."""

@@ -38,7 +38,7 @@ class MessageFocus(QObject):
 
     def step(self, delta: int) -> None:
         """Move the focus to the neighbouring message; to the newest when it is elsewhere."""
-        ids = self._conversation.message_ids()
+        ids = self._conversation.shown.ids()
         if not ids:
             return
         here = next((v.message.id for v in self._conversation.views() if self.is_in(v.message.id)), None)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAccessible, QAccessibleEvent, QGuiApplication, QKeyEvent
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QFontMetricsF, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from app.chat.body import MarkdownBody
@@ -220,3 +222,11 @@ class MessageView(MessageFrame):
     def _step(self, delta: int) -> None:
         if 1 <= self.message.version + delta <= self.message.versions:
             self.version.emit(self.message.id, delta)
+
+
+def guessed_height(text: str, width: int) -> int:
+    """Height in pixels that a message of this text may have, without making it."""
+    metrics = QFontMetricsF(theme().font())
+    per_line = max(10.0, (width - 40) / metrics.averageCharWidth())
+    lines = sum(max(1, math.ceil(len(line) / per_line)) for line in text.split("\n")) if text else 1
+    return int(lines * metrics.lineSpacing() * 1.2) + 70

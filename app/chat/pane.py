@@ -185,7 +185,7 @@ class ChatPane(QWidget):
 
         Call it in every case: stopped, failed before the first word, or complete.
         """
-        live = self.view.live_text(message)
+        live = self.view.shown.live_text(message)
         shown = text or live or ""
         known = self._branch.find(message)
         if known is not None:
@@ -194,7 +194,7 @@ class ChatPane(QWidget):
             self._branch.update(done)
             self.view.finish(done)
         elif live is not None:
-            self.view.forget(message)
+            self.view.shown.end(message)
         if self._running is not None and self._running.message == message:
             self._running = None
             self._set_busy(False)

@@ -83,7 +83,7 @@ class TokenLink(QObject):
         if not self.on:
             view.show_tokens(None)
         elif message not in self._turns:
-            begun = self._conversation.live_text(message) is not None  # its record comes with its first word
+            begun = self._conversation.shown.live_text(message) is not None  # its record comes with its first word
             view.show_tokens(None, "" if begun else READING)
             if not begun:
                 self.trace_needed.emit(message)
@@ -114,7 +114,7 @@ class TokenLink(QObject):
         tokens = self._laid_out.get(message)
         if tokens is None:
             tokens = self._laid_out[message] = Provenance()
-        text, complete = self._conversation.text_of(message)
+        text, complete = self._conversation.shown.text_of(message)
         tokens.update(turn, text, final=complete)
         return tokens
 
@@ -148,7 +148,7 @@ class TokenLink(QObject):
         spans = self._laid_out[view.message.id].of_round(number)
         if spans and not view.tokens.underMouse():
             top = view.tokens.mapTo(view, QPoint(0, view.tokens.top_of(spans[0]))).y()
-            self._conversation.bring_into_view(view, top)
+            self._conversation.flow.bring_into_view(view.message.id, top)
 
     def _light(self, view: MessageView) -> None:
         if view.tokens is not None:

@@ -332,6 +332,7 @@ def test_a_bad_end_is_said(view: ConversationView) -> None:
         ]
     )
     settle()
+    view.flow.place()
     feet = [view.flow.widget_of(n)._footer.text() for n in (2, 4, 6)]
     assert feet == ["interrupted: Eyrie ended before the reply was complete", "stopped", "It <b>broke</b>."]
 

@@ -41,7 +41,7 @@ def engine(pane: ChatPane, store: Store) -> Engine:
 def contents(pane: ChatPane, store: Store) -> list[str]:
     """The shown branch as stored; what is on screen must be the same."""
     path = store.messages.path(pane.chat)
-    assert pane.view.message_ids() == [m.id for m in path]
+    assert pane.view.shown.ids() == [m.id for m in path]
     return [m.content for m in path]
 
 
@@ -87,16 +87,16 @@ def test_regenerate_edit_and_versions(pane: ChatPane, engine: Engine, store: Sto
     assert view_of(pane, again).header.count.text() == "2/2"
     view_of(pane, again).header.previous_button.click()
     assert contents(pane, store) == ["q1", "a1", "q2", "a2"]
-    prompt = pane.view.message_ids()[2]
+    prompt = pane.view.shown.ids()[2]
     pane.resend(prompt, "q2 edited")
     assert [m["content"] for m in engine.requests[-1].messages] == ["q1", "a1", "q2 edited"]
     engine.answer("a2 edited")
     assert contents(pane, store) == ["q1", "a1", "q2 edited", "a2 edited"]
-    pane.resend(pane.view.message_ids()[0], "q1 edited")
+    pane.resend(pane.view.shown.ids()[0], "q1 edited")
     engine.answer("other")
     assert contents(pane, store) == ["q1 edited", "other"]
     settle()
-    view_of(pane, pane.view.message_ids()[0]).header.previous_button.click()
+    view_of(pane, pane.view.shown.ids()[0]).header.previous_button.click()
     assert contents(pane, store) == ["q1", "a1", "q2 edited", "a2 edited"]
     assert len(store.messages.tree(pane.chat)) == 9
 
@@ -107,8 +107,8 @@ def test_only_one_reply_at_a_time(pane: ChatPane, engine: Engine, store: Store) 
     pane.composer.set_text("q2")
     pane.composer.send()
     pane.send("q3")
-    pane.regenerate(pane.view.message_ids()[-1])
-    pane.resend(pane.view.message_ids()[0], "edited")
+    pane.regenerate(pane.view.shown.ids()[-1])
+    pane.resend(pane.view.shown.ids()[0], "edited")
     assert len(engine.requests) == 1
     assert pane.composer.text == "q2"
     assert len(store.messages.tree(pane.chat)) == 2
@@ -124,7 +124,7 @@ def test_switching_chats_while_a_reply_runs(pane: ChatPane, engine: Engine, stor
     pane.open_chat(other)
     pane.composer.set_text("draft for later")
     pane.view.append_text(running, "more")
-    assert pane.view.message_ids() == []
+    assert pane.view.shown.ids() == []
     pane.open_chat(first)
     settle()
     assert view_of(pane, running).text == "half more"
@@ -157,7 +157,7 @@ def test_up_in_an_empty_field_edits_the_last_prompt(pane: ChatPane, engine: Engi
     pane.send("q1")
     engine.answer("a1")
     settle()
-    prompt = view_of(pane, pane.view.message_ids()[0])
+    prompt = view_of(pane, pane.view.shown.ids()[0])
     pane.composer.set_text("x")
     QTest.keyClick(pane.composer.input, Qt.Key.Key_Up)
     assert prompt.editor is None
@@ -204,7 +204,7 @@ def test_left_out_messages_are_marked(pane: ChatPane, engine: Engine) -> None:
         engine.answer(f"a{n}", stats={"dropped_messages": 0 if n < 2 else 2})
     pane.open_chat(pane.chat)
     settle()
-    notes = [bool(view_of(pane, m)._note.text()) for m in pane.view.message_ids()]
+    notes = [bool(view_of(pane, m)._note.text()) for m in pane.view.shown.ids()]
     assert notes == [False, False, True, False, False, False]
     pane.send("q3")
     turn = fake_turn(1, rounds=1)
@@ -213,20 +213,20 @@ def test_left_out_messages_are_marked(pane: ChatPane, engine: Engine) -> None:
     turn.start = replace(turn.start, dropped_messages=4)
     pane.started(engine.requests[-1].message, turn)
     settle()
-    assert [bool(view_of(pane, m)._note.text()) for m in pane.view.message_ids()].index(True) == 4
+    assert [bool(view_of(pane, m)._note.text()) for m in pane.view.shown.ids()].index(True) == 4
 
 
 def test_a_search_hit_in_another_branch_is_shown(pane: ChatPane, engine: Engine, store: Store) -> None:
     """Opening at a message brings its branch back, scrolls there and marks the words."""
     pane.send("q1")
     engine.answer("the needle")
-    hidden = pane.view.message_ids()[-1]
+    hidden = pane.view.shown.ids()[-1]
     pane.regenerate(hidden)
     engine.answer("nothing")
     hit = store.chats.search("needle")[0]
     pane.open_chat(hit.chat, hit.message, "needle")
     settle()
-    assert hidden in pane.view.message_ids()
+    assert hidden in pane.view.shown.ids()
     assert pane.view.find_bar.count.text() == "1 of 1"
 
 
@@ -305,7 +305,7 @@ def test_versions_by_keyboard(pane: ChatPane, engine: Engine) -> None:
         settle()
         seen.append(pane.focusWidget().message.content)
     assert seen == ["a2", "a1", "a2"]
-    view_of(pane, pane.view.message_ids()[-1]).header.next_button.setFocus()
+    view_of(pane, pane.view.shown.ids()[-1]).header.next_button.setFocus()
     QTest.keyClick(pane.focusWidget(), Qt.Key.Key_Space)
     settle()
     assert pane.focusWidget() is view_of(pane, last)
