@@ -13,11 +13,13 @@ from app.store import Message
 from app.theme import GAP_SMALL, theme
 
 COPIED_MS = 1500
+AGAIN, AGAIN_SIGN = "Regenerate", "↻"
 BUSY = "Wait for the running reply or stop it first"
 
 
 class MessageHeader(QWidget):
-    """Where the line is too short for everything, the time goes first: it is in the tooltip of who.
+    """Where the line is too short for everything, the time goes first: it is in the tooltip of who. Then Regenerate
+    becomes a sign, and at last who goes too, which colours and tooltips still say.
 
     Signals:
         step: show the previous (-1) or next (+1) version.
@@ -47,7 +49,7 @@ class MessageHeader(QWidget):
         self.rounds_button = self._button("Rounds", "Show the draft trees of this reply", self.rounds)
         self.copy_button = self._button("Copy", "Copy this message (C)", self.copied)
         self.edit_button = self._button("Edit", "Edit and send again as a new branch (E)", self.edit)
-        self.again_button = self._button("Regenerate", "Make another version of this reply (R)", self.again)
+        self.again_button = self._button(AGAIN, "Make another version of this reply (R)", self.again)
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(GAP_SMALL)
@@ -87,7 +89,8 @@ class MessageHeader(QWidget):
         self.again_button.setVisible(not self.user and not running)
         when = time.strftime("%H:%M", time.localtime(message.created))
         for button in self.buttons():
-            label = {"‹": "Previous version", "›": "Next version"}.get(button.text(), button.text())
+            label = button.property("label")
+            label = {"‹": "Previous version", "›": "Next version"}.get(label, label)
             button.setAccessibleName(f"{label}: {self.name}, {when}")
         self._fit()
 
@@ -101,6 +104,7 @@ class MessageHeader(QWidget):
         """Say for a moment that the text is on the clipboard."""
         self.copy_button.setText("Copied ✓")
         self._copied.start()
+        self._fit()
 
     def restyle(self) -> None:
         """Take the theme's size."""
@@ -117,21 +121,25 @@ class MessageHeader(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Leave the time out where the rest needs its place; before the first layout there is no place to judge."""
-        if not self._has_width:
-            return
-        shown = [self.who, *(w for w in (self.count, *self.buttons()) if not w.isHidden())]
-        wanted = sum(w.sizeHint().width() + GAP_SMALL for w in shown) + GAP_SMALL
-        self.time.setVisible(bool(self.time.text()) and wanted + self.time.sizeHint().width() <= self.width())
+        """Leave out as little as possible; before the first layout there is no place to judge."""
+        for left_out in range(4 if self._has_width else 0):
+            self.time.setVisible(bool(self.time.text()) and left_out < 1)
+            self.again_button.setText(AGAIN if left_out < 2 else AGAIN_SIGN)
+            self.who.setVisible(left_out < 3)
+            shown = [w for w in (self.who, self.time, self.count, *self.buttons()) if not w.isHidden()]
+            if sum(w.sizeHint().width() + GAP_SMALL for w in shown) + GAP_SMALL <= self.width():
+                return
 
     def _button(self, text: str, tip: str, call: object) -> QPushButton:
         button = QPushButton(text, self)
         button.setAutoDefault(False)
         button.setToolTip(tip)
         button.setProperty("help", tip)
+        button.setProperty("label", text)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.clicked.connect(call)
         return button
 
     def _reset_copy(self) -> None:
         self.copy_button.setText("Copy")
+        self._fit()

@@ -2,6 +2,7 @@ import time
 
 import pytest
 
+from app.chat import look
 from app.chat.message_header import MessageHeader
 from app.theme import theme
 from tests.app.chat.chat_help import message, settle
@@ -37,3 +38,23 @@ def test_the_time_goes_before_anything_is_cut(header: MessageHeader) -> None:
         header.resize(2000, 30)
         settle()
         assert header.time.isVisible()
+
+
+@pytest.mark.parametrize(("size", "width"), [(10, 345), (10, 246), (14, 376), (16, 340)])
+def test_no_word_is_cut_in_a_narrow_line(header: MessageHeader, size: float, width: int) -> None:
+    """A narrow window or a larger text leaves whole things out; half a word helps nobody, and names stay whole."""
+    theme().set_font_size(size)
+    header.setStyleSheet(look.conversation(theme()))
+    header.restyle()
+    header.resize(width, 30)
+    settle()
+    shown = [w for w in (header.who, header.time, header.count, *header.buttons()) if w.isVisible()]
+    assert {header.copy_button, header.again_button, header.count} <= set(shown)
+    for widget in shown:
+        assert widget.width() >= widget.sizeHint().width()
+    assert header.again_button.accessibleName().startswith("Regenerate: ")
+    header.resize(1000, 30)
+    settle()
+    assert header.again_button.text() == "Regenerate"
+    assert header.who.isVisible()
+    assert header.time.isVisible()
