@@ -58,6 +58,7 @@ class StatusLine(QWidget):
         self._turn: Turn | None = None
         self._mine = False
         self._rounds, self._emitted, self._ms = 0, 0, 0.0  # of `_turn`, as far as it was read
+        self._drafting = False  # some round of it was not plain by choice or by need
         self.show_turn(None)
         theme().changed.connect(self.refresh)  # colours are set by hand
 
@@ -86,7 +87,7 @@ class StatusLine(QWidget):
     def show_turn(self, turn: Turn | None, mine: bool = False) -> None:
         """Show the numbers of a turn; `mine`: it ran here and now, so the calibration applies to it."""
         if turn is not self._turn:
-            self._rounds, self._emitted, self._ms = 0, 0, 0.0
+            self._rounds, self._emitted, self._ms, self._drafting = 0, 0, 0.0, False
         self._turn, self._mine = turn, mine
         self.refresh()
 
@@ -101,10 +102,12 @@ class StatusLine(QWidget):
         start = turn.start
         self._read(turn)
         speed = 1000 * self._emitted / self._ms if self._ms > 0 else math.nan
-        words = STRATEGY_WORDS.get(start.strategy, start.strategy)
-        self.strategy.setText(f"plain: {start.reason}" if start.reason else words)
-        self.strategy.setToolTip(start.reason or f"This turn ran with {words}.")
-        color = theme().color("warning" if start.reason else "text").name()
+        name = turn.rounds[-1].settings.strategy if turn.rounds else start.strategy  # it may be changed under way
+        reason = start.reason if name == start.strategy else ""
+        words = STRATEGY_WORDS.get(name, name)
+        self.strategy.setText(f"plain: {reason}" if reason else words)
+        self.strategy.setToolTip(reason or f"The newest round ran with {words}.")
+        color = theme().color("warning" if reason else "text").name()
         _colour(self.strategy, f"color: {color};")
         self.speed.setText("– tokens/s" if math.isnan(speed) else f"{speed:.1f} tokens/s")
         self.tau.setText(f"τ {self._emitted / self._rounds:.2f}" if self._rounds else "τ –")
@@ -118,10 +121,11 @@ class StatusLine(QWidget):
         for shown in turn.rounds[self._rounds :]:
             self._emitted += len(shown.emitted)
             self._ms += shown.timings.total
+            self._drafting |= shown.settings.strategy != "plain"
         self._rounds = len(turn.rounds)
 
     def _show_gain(self, speed: float) -> None:
-        if not self._mine:
+        if not self._mine or not self._drafting:
             self.gain.setVisible(False)
         elif self._plain_ms is None:
             self.gain.setText("speed-up –")

@@ -135,3 +135,23 @@ def test_the_line_is_as_high_with_progress_as_without(qtbot, status):
     before = status.sizeHint().height()
     status.set_progress(Progress("Loading", 1, 4))
     assert status.sizeHint().height() == before
+
+
+def test_a_strategy_chosen_while_it_runs_is_said(status):
+    """A change acts at the next round; the line must not go on naming the old one."""
+    turn = fake_turn(1, rounds=4)
+    plain = [replace(r, settings=replace(r.settings, strategy="plain")) for r in turn.rounds]
+    turn.start = replace(turn.start, reason="")
+    status.show_turn(Turn(turn.start, turn.prefill, turn.rounds[:2] + plain[2:3]))
+    assert status.strategy.text() == "plain decoding"
+    status.show_turn(Turn(turn.start, turn.prefill, [*plain[:2], turn.rounds[2]]))
+    assert status.strategy.text() == "EAGLE-3 tree"
+
+
+def test_plain_decoding_is_not_measured_against_itself(status):
+    """“0.94× plain: speculation costs more than it saves” beside a reply that did not speculate."""
+    status.set_plain(8.0)
+    status.show_turn(fake_turn(1, strategy="plain"), mine=True)
+    assert status.gain.isHidden()
+    status.show_turn(fake_turn(1), mine=True)
+    assert not status.gain.isHidden()
