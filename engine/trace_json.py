@@ -5,9 +5,9 @@ The document:
     {"format": "eyrie-trace", "version": 1, "strings": [...],
      "start": {...} or null, "prefill": {...} or null, "rounds": [{...}, ...], "end": {...} or null}
 
-Objects carry the field names of engine/trace.py; engine/record_json.py says how values are written. `strings` holds the
-texts that occur in columns. A field that has a default in engine/trace.py may be absent; unknown keys are skipped.
-Every kind of damage is a `TraceError` of one sentence.
+Objects carry the field names of the records (engine/trace.py, engine/trace_round.py); engine/record_json.py says how
+values are written. `strings` holds the texts that occur in columns. A field that has a default may be absent; unknown
+keys are skipped. Every kind of damage is a `TraceError` of one sentence.
 """
 
 from __future__ import annotations
