@@ -30,6 +30,9 @@ class ProvenanceView(TextBlock):
     Signals:
         hovered: round and node of the token under the mouse; (-1, -1) when it leaves.
         clicked: round and node of a clicked token.
+
+    Attributes:
+        pinned: round and node whose words stay marked.
     """
 
     hovered = Signal(int, int)
@@ -42,7 +45,7 @@ class ProvenanceView(TextBlock):
         self._shown = ""
         self._strokes = Strokes(self)
         self._lit = (-1, -1)
-        self._pinned = (-1, -1)
+        self.pinned = (-1, -1)
         self._over: Span | None = None
         self._pressed = QPoint()
         self.viewport().setMouseTracking(True)
@@ -65,7 +68,7 @@ class ProvenanceView(TextBlock):
         self.provenance = provenance
         self._units = _units(text)
         self.setAccessibleDescription(summary(provenance))
-        if fresh or self._lit[0] >= 0 or self._pinned[0] >= 0:
+        if fresh or self._lit[0] >= 0 or self.pinned[0] >= 0:
             self._relight()
         elif provenance.spans:
             top = self.top_of(provenance.spans[-min(len(provenance.spans), NEW)]) - LINE_ROOM
@@ -79,7 +82,7 @@ class ProvenanceView(TextBlock):
 
     def pin(self, number: int, node: int = -1) -> None:
         """Frame the words of a pinned round or node; (-1) none."""
-        self._pinned = (number, node)
+        self.pinned = (number, node)
         self._relight()
 
     def top_of(self, span: Span) -> int:
@@ -177,7 +180,7 @@ class ProvenanceView(TextBlock):
         if self.provenance is None:
             return
         marks = []
-        for (number, node), roles in ((self._pinned, ("accent_soft", "accent")), (self._lit, ("highlight", "accent"))):
+        for (number, node), roles in ((self.pinned, ("accent_soft", "accent")), (self._lit, ("highlight", "accent"))):
             if number < 0:
                 continue
             marks += [self._mark(span, roles[0]) for span in self.provenance.of_round(number)]

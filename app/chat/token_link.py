@@ -44,7 +44,8 @@ class TokenLink(QObject):
         self._pending: tuple[int, int, int] | None = None  # message, round, node to pin
         self.on = False
         selection.hover_changed.connect(self._hover_changed)
-        selection.pin_changed.connect(self._pin_changed)
+        for changed in (selection.pin_changed, selection.round_changed, selection.live_changed):
+            changed.connect(self._chosen_changed)
         selection.turn_changed.connect(self._turn_changed)
 
     def keep_only(self, messages: set[int]) -> None:
@@ -139,13 +140,20 @@ class TokenLink(QObject):
         if view is not None and view.tokens is not None:
             view.tokens.light(number, node)
 
-    def _pin_changed(self, number: int, node: int) -> None:
-        """Frame the words of a pinned round, and scroll to them when they were pinned elsewhere."""
-        view = self._conversation.view_of(self._shown())
+    def _chosen(self) -> tuple[int, int]:
+        """What is pinned, else the round that is held: of a reply that is followed, every new word would be marked."""
+        s = self._selection
+        return s.pinned if s.pinned != NONE or s.live else (s.round_index, -1)
+
+    def _chosen_changed(self, *_: object) -> None:
+        """Mark the words of the chosen round, and scroll to them when they were chosen elsewhere."""
+        (number, node), view = self._chosen(), self._conversation.view_of(self._shown())
         if view is None or view.tokens is None:
             return
+        if (number, node) == view.tokens.pinned:
+            return
         view.tokens.pin(number, node)
-        spans = self._laid_out[view.message.id].of_round(number)
+        spans = self._laid_out[view.message.id].of_round(number) if number >= 0 else []
         if spans and not view.tokens.underMouse():
             top = view.tokens.mapTo(view, QPoint(0, view.tokens.top_of(spans[0]))).y()
             self._conversation.flow.bring_into_view(view.message.id, top)
@@ -154,4 +162,4 @@ class TokenLink(QObject):
         if view.tokens is not None:
             mine = view.message.id == self._shown()
             view.tokens.light(*(self._selection.hovered if mine else NONE))
-            view.tokens.pin(*(self._selection.pinned if mine else NONE))
+            view.tokens.pin(*(self._chosen() if mine else NONE))

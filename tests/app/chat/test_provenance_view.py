@@ -148,6 +148,30 @@ def test_a_round_chosen_elsewhere_lights_its_words(view: ConversationView, turn:
     assert lit(tokens, "accent_soft") == "".join(t.text for t in turn.rounds[2].emitted)
 
 
+def test_the_shown_round_keeps_its_words_marked(
+    view: ConversationView, turn: Turn, selection: Selection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bar was clicked, or a round stepped to: with the mouse away its words were marked no more."""
+    tokens = tokens_of(view)
+
+    def words(number: int) -> str:
+        return "".join(t.text for t in turn.rounds[number].emitted)
+
+    assert lit(tokens, "accent_soft") == ""  # the newest is followed: every new word would be marked
+    selection.go(4)
+    assert lit(tokens, "accent_soft") == words(4)
+    selection.step(1)
+    assert lit(tokens, "accent_soft") == words(5)
+    selection.pin(7)
+    assert lit(tokens, "accent_soft") == words(7)
+    selection.pin(-1)
+    assert lit(tokens, "accent_soft") == words(7)
+    with monkeypatch.context() as patch:  # the first token belongs to no round: nothing to go back to the start for
+        patch.setattr(view.flow, "bring_into_view", lambda *place: pytest.fail(f"scrolled to {place}"))
+        selection.follow()
+    assert lit(tokens, "accent_soft") == ""
+
+
 def test_another_turn_is_fetched_and_then_pinned(
     qtbot, view: ConversationView, turn: Turn, selection: Selection
 ) -> None:
