@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QToolTip
+from shiboken6 import isValid
+
+from app.listeners import Listeners
 
 Mode = Literal["system", "light", "dark"]
 Fate = Literal["accepted", "rejected", "bonus", "drafted", "pruned"]
@@ -101,14 +104,13 @@ def contrast(first: QColor, second: QColor) -> float:
 class Theme(QObject):
     """The application's look: one per QApplication, reached with `theme()`.
 
-    Signals:
-        changed: colours or font size changed; repaint what is not painted by the palette.
+    Attributes:
+        changed: tells that colours or font size changed: repaint what is not painted by the palette.
     """
-
-    changed = Signal()
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
+        self.changed = Listeners(self)
         self._app = app
         self._mode: Mode = "system"
         self._font_size = FONT_SIZE_DEFAULT
@@ -223,10 +225,15 @@ class Theme(QObject):
         return palette
 
 
+_known: list[Theme] = []  # asking Qt for it costs, and a picture of the window needs it hundreds of times
+
+
 def theme() -> Theme:
     """The running application's theme, made on first use; needs a QApplication."""
+    if _known and isValid(_known[0]):
+        return _known[0]
     app = QApplication.instance()
     if not isinstance(app, QApplication):
         raise RuntimeError("theme() needs a QApplication.")
-    found = app.findChild(Theme, options=Qt.FindChildOption.FindDirectChildrenOnly)
-    return found if isinstance(found, Theme) else Theme(app)
+    _known[:] = [Theme(app)]
+    return _known[0]

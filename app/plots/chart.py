@@ -8,6 +8,7 @@ from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.plots.hover_value import HoverValue
@@ -62,6 +63,10 @@ class Chart(QWidget):
         self.plot.scene().sigMouseMoved.connect(self._mouse_moved)
         self.plot.scene().sigMouseClicked.connect(self._mouse_clicked)
         self.empty = QLabel(EMPTY, self.plot, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        for widget in (self, self.empty):  # by the palette: a style sheet would polish every part of it anew
+            widget.setBackgroundRole(QPalette.ColorRole.Base)
+            widget.setAutoFillBackground(True)
+        self.empty.setForegroundRole(QPalette.ColorRole.PlaceholderText)
         self._build()
         self.build()
         theme().changed.connect(self.restyle)
@@ -151,8 +156,6 @@ class Chart(QWidget):
         self.name.setFont(theme().font(0.9))
         self.entitle()
         self.value.restyle()
-        self.empty.setStyleSheet(f"color: {muted.name()}; background: {theme().color('surface').name()};")
-        self.setStyleSheet(f"Chart {{ background: {theme().color('surface').name()}; }}")
         self.setMinimumHeight(round(LEAST_HEIGHT * theme().font_size / FONT_SIZE_DEFAULT))
         self.recolor()
 

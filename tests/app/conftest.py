@@ -6,6 +6,7 @@ A test fails when a thread, a running timer or animation, or a top-level widget 
 from __future__ import annotations
 
 import gc
+import math
 import os
 import threading
 import time
@@ -17,6 +18,7 @@ import shiboken6
 from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QEvent, QPropertyAnimation, QThread, QTimer
 from PySide6.QtWidgets import QApplication
 
+from app import listeners
 from app.theme import FONT_SIZE_DEFAULT, theme
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -41,6 +43,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test may touch the user's chats."""
     monkeypatch.setenv("EYRIE_DATA", str(tmp_path / "eyrie-data"))
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of the look reaches everybody before the next line of a test."""
+    monkeypatch.setattr(listeners, "TURN_SECONDS", math.inf)
 
 
 class Started:

@@ -1,0 +1,77 @@
+"""Many are told of one change without holding the window."""
+
+import gc
+
+import pytest
+import shiboken6
+from PySide6.QtCore import QObject
+from pytestqt.qtbot import QtBot
+
+from app import listeners
+from app.listeners import Listeners
+
+
+class Hearer(QObject):
+    """Keeps what it hears."""
+
+    def __init__(self, heard: list[object], name: object) -> None:
+        super().__init__()
+        self.heard, self.name = heard, name
+
+    def hear(self) -> None:
+        """Write it down."""
+        self.heard.append(self.name)
+
+
+def test_all_hear_in_their_order(qapp) -> None:
+    """What comes first on the screen must be able to come first."""
+    heard: list[object] = []
+    told, hearers = Listeners(), [Hearer(heard, n) for n in range(3)]
+    for hearer in hearers:
+        told.connect(hearer.hear)
+    told.emit()
+    assert heard == [0, 1, 2]
+    told.disconnect(hearers[1].hear)
+    told.emit()
+    assert heard == [0, 1, 2, 0, 2]
+
+
+def test_one_hears_per_turn_where_each_takes_long(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of colours in one go held the window for a tenth of a second."""
+    monkeypatch.setattr(listeners, "TURN_SECONDS", 1e-9)
+    heard: list[object] = []
+    told, hearers = Listeners(), [Hearer(heard, n) for n in range(4)]
+    for hearer in hearers:
+        told.connect(hearer.hear)
+    told.emit()
+    assert heard == [0]
+    qtbot.waitUntil(lambda: len(heard) == 4)
+    assert heard == [0, 1, 2, 3]
+
+
+def test_a_second_change_begins_anew(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever heard of the first change must hear of the second, and nobody twice."""
+    monkeypatch.setattr(listeners, "TURN_SECONDS", 1e-9)
+    heard: list[object] = []
+    told, hearers = Listeners(), [Hearer(heard, n) for n in range(3)]
+    for hearer in hearers:
+        told.connect(hearer.hear)
+    told.emit()
+    told.emit()
+    qtbot.waitUntil(lambda: len(heard) == 4)
+    qtbot.wait(10)
+    assert heard == [0, 0, 1, 2]
+
+
+def test_the_dead_are_not_told(qapp) -> None:
+    """Widgets go while the theme stays; it must neither keep them nor call into what Qt has deleted."""
+    heard: list[object] = []
+    told, stays, goes, deleted = Listeners(), Hearer(heard, "stays"), Hearer(heard, "goes"), Hearer(heard, "deleted")
+    told.connect(goes.hear)
+    told.connect(deleted.hear)
+    told.connect(stays.hear)
+    shiboken6.delete(deleted)
+    del goes
+    gc.collect()
+    told.emit()
+    assert heard == ["stays"]
