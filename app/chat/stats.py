@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from app.seed import seed_of
+from app.status import STRATEGY_WORDS
 from engine.trace import Turn
 
 ENDS = {
@@ -44,19 +45,24 @@ def message_stats(turn: Turn) -> dict[str, Any]:
 
 
 def footer(stats: dict[str, Any], finish_reason: str) -> str:
-    """One line below a reply."""
+    """One line below a reply; numbers and names are not broken in two where it wraps."""
     parts = []
     tokens = stats.get("tokens")
     if isinstance(tokens, int) and tokens:
-        parts.append(f"{tokens} token{'s' if tokens != 1 else ''}")
-    for key, text in (("tokens_per_second", "{:.1f} tok/s"), ("tau", "τ {:.2f}")):
-        value = stats.get(key)
-        if isinstance(value, int | float) and math.isfinite(value):
-            parts.append(text.format(value))
-    for key in ("strategy", "model"):
-        if isinstance(stats.get(key), str) and stats[key]:
-            parts.append(stats[key])
+        parts = [f"{tokens} token{'s' if tokens != 1 else ''}", *_figures(stats)]
     if isinstance(stats.get("seed"), int):
         parts.append(f"seed {stats['seed']}")
     end = str(stats.get("error") or ENDS.get(finish_reason, finish_reason))
-    return " · ".join([*parts, end] if end else parts)
+    line = [part.replace(" ", "\u00a0").replace("-", "\u2011") for part in parts]
+    return " · ".join([*line, end] if end else line)
+
+
+def _figures(stats: dict[str, Any]) -> list[str]:
+    """How fast, how well, how, and with what."""
+    found = []
+    for key, text in (("tokens_per_second", "{:.1f} tokens/s"), ("tau", "τ {:.2f}")):
+        value = stats.get(key)
+        if isinstance(value, int | float) and math.isfinite(value):
+            found.append(text.format(value))
+    names = (stats.get("strategy"), stats.get("model"))
+    return found + [STRATEGY_WORDS.get(name, name) for name in names if isinstance(name, str) and name]
