@@ -62,6 +62,7 @@ class WelcomePage(QScrollArea):
         self._headings: list[QLabel] = []
         page = QWidget()
         page.setObjectName("page")
+        page.setMinimumHeight(1)  # its labels ask for the height of a narrower page; what they need at this width counts
         outer = QHBoxLayout(page)
         column = QVBoxLayout()
         column.setSpacing(GAP_LARGE)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtWidgets import QAbstractButton, QApplication
 
 from app.welcome import WelcomePage
 from engine import Progress
@@ -61,3 +61,17 @@ def test_progress_takes_no_focus_from_elsewhere(page: WelcomePage) -> None:
     page.show_progress(Progress("Downloading", 1, 10, "B"))
     page.show_missing()
     assert focused(page) == "Many drafts accepted"
+
+
+def test_no_scroll_bar_where_everything_fits(page: WelcomePage) -> None:
+    """The first page at the usual size shows all of itself; a bar would say that something is hidden."""
+    page.resize(419, 620)
+    page.set_model("SmolLM2-135M-Instruct", 92_871_040, "Apache-2.0")
+    QApplication.processEvents()
+    needed = page.widget().layout().heightForWidth(page.width())
+    assert needed < 620
+    assert page.verticalScrollBar().maximum() == 0
+    page.resize(419, needed - 40)
+    QApplication.processEvents()
+    assert page.verticalScrollBar().maximum() >= 40
+    assert page.widget().height() >= page.widget().layout().heightForWidth(page.viewport().width())

@@ -289,6 +289,7 @@ def test_a_mark_where_the_context_begins(view: ConversationView) -> None:
     view.set_messages(conversation(4))
     view.set_dropped(2)
     settle()
+    view.flow.place()  # all of them, however slow the machine is
     notes = [w._note.text() for w in view.flow.widgets()]
     assert [bool(n) for n in notes] == [False, False, True, False]
     assert "first 2 messages" in notes[2]
