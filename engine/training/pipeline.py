@@ -32,7 +32,8 @@ from engine.training.prompts import read_prompts
 from engine.training.request import TrainingRequest
 from engine.training.specforge import write_conversations
 from engine.training.state_rows import known_rows, row_type
-from engine.training.synthesize import Writer, WritingPlan, have_tokens, parts_of
+from engine.training.synthesize import Writer, WritingPlan
+from engine.training.text_parts import have_tokens, parts_of
 from engine.training.torch_target import TorchTarget
 from engine.training.trainer import Trainer, Update
 

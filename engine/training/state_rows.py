@@ -57,11 +57,6 @@ class RowWriter:
         self._part.replace(self._path)
         self._about.write_text(json.dumps({"name": name, "tokens": self._tokens}), encoding="utf-8")
 
-    def discard(self) -> None:
-        """Leave nothing behind."""
-        self._file.close()
-        self._part.unlink(missing_ok=True)
-
 
 def read_rows(text: Path, name: str, kind: np.dtype[np.void], tokens: int) -> Rows | None:
     """The states beside a file of text of that many tokens; None if there are none that `name` made."""

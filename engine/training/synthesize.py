@@ -1,7 +1,7 @@
-"""The target writes its own training text: conversations in parts of a few hundred, continued where it was stopped.
+"""The target writes its own training text, conversation by conversation, and goes on where it was stopped.
 
 Slots of a batch decoder are filled again as soon as conversations end. Knows outlines and tokens; `prompts.py` knows
-what is asked, `filters.py` what is dropped.
+what is asked, `filters.py` what is dropped, `text_parts.py` where it goes.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from engine.errors import ConfigError
 from engine.tokenizer import Tokenizer
 from engine.training.batch_decoder import BatchDecoder, likeliest, sample
 from engine.training.chat_pieces import ChatPieces
-from engine.training.conversations import Conversation, DataSet, read_file, write_file
+from engine.training.conversations import Conversation
 from engine.training.filters import Seen, ends_in_loop, repeats_itself
 from engine.training.prompts import PROMPTS_SHARE, Outline, PromptMaker
-from engine.training.state_rows import RowWriter
+from engine.training.text_parts import TextParts
 from engine.training.torch_target import TorchTarget
 
 LONGEST_USER, FEWEST_USER = 200, 3  # tokens that the model may write as the user
-_PART = 200  # conversations of a file
 _REPLY = (0.8, 50, 0.95)  # temperature, top-k, top-p of sampled replies
 _USER = (1.0, 1000, 0.98)  # … and of what the model writes as the user
 _LOOK_EVERY = 16  # tokens between two looks for loops
@@ -95,33 +94,26 @@ class Writer:
         prompts: tuple[str, ...] = (),
         states: str = "",
     ) -> None:
-        self._plan, self._folder, self._tokenizer = plan, folder, tokenizer
+        self._plan, self._tokenizer = plan, tokenizer
         self._pieces = ChatPieces.of(tokenizer)
         self._stops = tokenizer.stop_ids
-        folder.mkdir(parents=True, exist_ok=True)
         self._seen = Seen()
-        self._parts = parts_of(folder)
-        seed = plan.seed + 1000 * len(self._parts)
+        self._parts = TextParts(folder, states)
+        seed = plan.seed + 1000 * self._parts.count
         self._maker = PromptMaker(seed, prompts, plan.prompts_share)
         self._have = 0
-        for path in self._parts:
-            data = read_file(path)
-            self._have += data.tokens
-            for i in range(len(data)):
-                self._seen.add(_said(data[i]))
-                self._remember(data[i])
+        for conversation in self._parts.stored():
+            self._have += len(conversation.ids)
+            self._seen.add(_said(conversation))
+            self._remember(conversation)
         self._random = torch.Generator(target.device).manual_seed(seed)
         room = plan.longest + LONGEST_USER
         self._decoder = BatchDecoder(target, plan.batch, room, keep_states=bool(states))
-        self._states: str = states
-        self._rows: RowWriter | None = None  # of the part that is being written
         self._slots: list[_Draft | None] = [None] * plan.batch
-        self._done: list[Conversation] = []
         self.kept = self.dropped = 0
 
     def write(self, progress: steps.ProgressCallback = steps.ignore, cancel: threading.Event | None = None) -> int:
         """Write until the plan is met; tokens there are then. Raises `Cancelled` with what is finished on disk."""
-        self._rows = self._begin_rows()
         try:
             while self._have < self._plan.tokens:
                 steps.check(cancel)
@@ -130,12 +122,10 @@ class Writer:
                 self._step()
                 if self.dropped > _GIVE_UP * (self._plan.batch + self.kept):
                     raise ConfigError("Nearly everything that this model writes is repetition: it cannot train a head.")
-                if len(self._done) >= _PART:
-                    self._save()
+                if self._parts.full:
+                    self._parts.save()
         finally:
-            self._save()
-            if self._rows:
-                self._rows.discard()
+            self._parts.save()
         return self._have
 
     def _written(self) -> int:
@@ -237,9 +227,8 @@ class Writer:
         if not end or not self._seen.add(_said(conversation)):
             self._drop(slot)
             return
-        if self._rows and self._decoder.states:
-            self._rows.add(self._decoder.states.take(slot, int(self._decoder.lengths[slot]), end))
-        self._done.append(conversation)
+        states = self._decoder.states
+        self._parts.add(conversation, states.take(slot, int(self._decoder.lengths[slot]), end) if states else None)
         self.kept += 1
         self._have += len(conversation.ids)
         self._remember(conversation)
@@ -252,32 +241,6 @@ class Writer:
     def _drop(self, slot: int) -> None:
         self.dropped += 1
         self._slots[slot] = None
-
-    def _save(self) -> None:
-        if self._done:
-            path = self._next_part()
-            if self._rows:
-                self._rows.finish(self._states)
-            write_file(path, DataSet.of(self._done))
-            self._parts.append(path)
-            self._done = []
-            self._rows = self._begin_rows()
-
-    def _begin_rows(self) -> RowWriter | None:
-        return RowWriter(self._next_part()) if self._states else None
-
-    def _next_part(self) -> Path:
-        return self._folder / f"part-{len(self._parts):05d}.npz"
-
-
-def parts_of(folder: Path) -> list[Path]:
-    """Files that a writer has made, in order."""
-    return sorted(folder.glob("part-*.npz"))
-
-
-def have_tokens(folder: Path) -> int:
-    """Tokens in the parts of a folder."""
-    return sum(read_file(path).tokens for path in parts_of(folder))
 
 
 def _said(conversation: Conversation) -> list[int]:

@@ -11,13 +11,14 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the train extra)")
 
 from engine.tokenizer import Tokenizer
-from engine.training import synthesize, train_head
+from engine.training import synthesize, text_parts, train_head
 from engine.training.batches import make_batch
 from engine.training.conversations import load_data
 from engine.training.folder_weights import FolderWeights
 from engine.training.hidden_store import HiddenStore
 from engine.training.state_rows import known_rows, read_rows, row_type, states_beside
-from engine.training.synthesize import Writer, WritingPlan, parts_of
+from engine.training.synthesize import Writer, WritingPlan
+from engine.training.text_parts import parts_of
 from engine.training.torch_target import TorchTarget
 from tests.engine.training.tiny_run import SOURCE, build, request
 
@@ -37,7 +38,7 @@ def text(target: TorchTarget, tmp_path_factory: pytest.TempPathFactory) -> list[
     folder = tmp_path_factory.mktemp("text")
     plan = WritingPlan(tokens=2500, batch=6, longest_reply=24, longest=200)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(synthesize, "_PART", 8)
+        patch.setattr(text_parts, "PART", 8)
         patch.setattr(synthesize, "LONGEST_USER", 40)
         model = tmp_path_factory.mktemp("tokenizer")
         Writer(target, Tokenizer.load(build(model)), folder, plan, states="made").write()

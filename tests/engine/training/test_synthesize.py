@@ -12,11 +12,12 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the train
 
 from engine.errors import Cancelled, ConfigError
 from engine.tokenizer import Tokenizer
-from engine.training import synthesize
+from engine.training import synthesize, text_parts
 from engine.training.conversations import read_file
 from engine.training.folder_weights import FolderWeights
 from engine.training.specforge import messages
-from engine.training.synthesize import Writer, WritingPlan, have_tokens, parts_of
+from engine.training.synthesize import Writer, WritingPlan
+from engine.training.text_parts import have_tokens, parts_of
 from engine.training.torch_target import TorchTarget
 from tests.engine.training.tiny_run import build
 
@@ -37,7 +38,7 @@ def writer(model: Path, folder: Path, tokens: int, **changes: int) -> Writer:
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several files from little text."""
-    monkeypatch.setattr(synthesize, "_PART", 8)
+    monkeypatch.setattr(text_parts, "PART", 8)
     monkeypatch.setattr(synthesize, "LONGEST_USER", 40)
 
 
