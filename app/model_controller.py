@@ -17,6 +17,7 @@ from engine import Progress
 
 State = Literal["starting", "missing", "getting", "loading", "ready", "failed"]
 LAST_MODEL = "model.last"
+NONE_LOADED = "No model is loaded: choose one in the menu Model."
 SAVE_MS = 500  # between two savings of the settings while a slider moves
 
 
@@ -70,10 +71,10 @@ class ModelController(QObject):
         """Why nothing can be sent now; "" when it can."""
         return {
             "starting": "The engine is starting…",
-            "missing": "There is no model yet: see Model › Get the model.",
+            "missing": NONE_LOADED if self.models else "There is no model yet: see Model › Get the model.",
             "getting": "The model is being prepared. You can write meanwhile.",
             "loading": "The model is loading. You can write meanwhile.",
-            "failed": "No model is loaded.",
+            "failed": NONE_LOADED,
             "ready": "",
         }[self.state if self.info is None else "loading" if self.busy else "ready"]
 

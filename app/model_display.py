@@ -53,8 +53,8 @@ class ModelDisplay(QObject):
             first = m.catalog[0]
             p.welcome.set_model(first.name, first.wheel_size, first.licence)
         if m.state == "missing":
-            p.status.set_state("No model yet.")
-            p.welcome.show_missing()
+            p.status.set_state("No model is loaded." if m.models else "No model yet.")
+            p.welcome.show_missing(installed=bool(m.models))
         elif m.state == "failed":
             p.status.set_state("No model is loaded.")
             p.welcome.show_error(m.sentence)

@@ -108,9 +108,9 @@ class WelcomePage(QScrollArea):
             f"{name}, {size / 1e6:.0f} MB to download, licence {licence}. It stays on this computer."
         )
 
-    def show_missing(self) -> None:
-        """No model is here yet."""
-        self._show(button="Get the model")
+    def show_missing(self, installed: bool = False) -> None:
+        """No model is loaded; `installed`: but one is here."""
+        self._show(button="Load the model" if installed else "Get the model")
 
     def show_progress(self, progress: Progress) -> None:
         """The model is on its way."""

@@ -176,6 +176,23 @@ def test_download_can_be_cancelled(make, qtbot):
     assert not window.panels.messages.messages
 
 
+def test_cancelled_loading_can_be_taken_up_again(make, qtbot):
+    """The model is on the disk: nothing may say that it has to be fetched, and the button loads it."""
+    window = make(FakeEngine([fake_turn(1)], load_seconds=20))
+    welcome = window.panels.welcome
+    qtbot.waitUntil(lambda: window.models.state == "loading")
+    qtbot.waitUntil(lambda: welcome.bar.isVisible())
+    qtbot.mouseClick(welcome.cancel_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.models.state == "missing")
+    assert welcome.get_button.text() == "Load the model"
+    assert window.panels.status.state.text() == "No model is loaded."
+    assert window.panels.pane.composer._blocked == "No model is loaded: choose one in the menu Model."
+    qtbot.mouseClick(welcome.get_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.models.state == "loading")
+    window.models.cancel()
+    qtbot.waitUntil(lambda: window.models.state == "missing")
+
+
 # Chat
 
 
