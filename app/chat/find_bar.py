@@ -49,10 +49,14 @@ class FindBar(QFrame):
         self.setAutoFillBackground(True)
         self.hide()
 
-    def open(self) -> None:
-        """Show the bar and select its words."""
+    def open(self, words: str = "") -> None:
+        """Show the bar and select its words, `words` if there are any."""
         self.show()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        if words and words != self.field.text():
+            self.field.setText(words)
+            self.field.selectAll()
+            return
         self.field.selectAll()
         if self.field.text():
             self.changed.emit(self.field.text())

@@ -22,16 +22,15 @@ class Finder(QObject):
         self._bar = bar
         self._hits: list[tuple[int, int]] = []  # message, and the hit's number in it
         self._current = -1
+        self._wanted = 0  # message whose first hit is to be shown
         bar.changed.connect(self.find)
         bar.step.connect(self._step)
         bar.closed.connect(self._closed)
 
     def open_at(self, message: int, words: str) -> None:
         """Search for words and go to the first hit in a message."""
-        self._bar.field.setText(words)
-        self._bar.open()
-        self._current = next((i for i, (m, _) in enumerate(self._hits) if m == message), self._current)
-        self._show_current()
+        self._wanted = message
+        self._bar.open(words)
 
     def again(self) -> None:
         """The messages changed."""
@@ -46,7 +45,8 @@ class Finder(QObject):
             for key in self._conversation.shown.ids():
                 count = self._conversation.shown.text_of(key)[0].casefold().count(wanted)
                 self._hits += [(key, number) for number in range(count)]
-        self._current = min(max(self._current, 0), len(self._hits) - 1)
+        wanted_hit = next((i for i, (m, _) in enumerate(self._hits) if m == self._wanted), self._current)
+        self._current, self._wanted = min(max(wanted_hit, 0), len(self._hits) - 1), 0
         self._mark_all()
         self._show_current()
 

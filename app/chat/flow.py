@@ -90,7 +90,7 @@ class Flow(QScrollArea):
         if number is not None:
             self._set_following(False)
             self._anchor = (number, offset)
-            self.place()
+            self._place_some()
 
     def bring_into_view(self, key: int, y: int) -> None:
         """Scroll so that a place in an item, `y` pixels below its top, can be seen; nothing moves when it can."""
@@ -101,7 +101,7 @@ class Flow(QScrollArea):
     def show_end(self) -> None:
         """Go to the end and follow it."""
         self._set_following(True)
-        self.place()
+        self._place_some()
 
     def drop_unseen(self) -> None:
         """Forget the widgets that are out of view and need not stay: before something dear is done to all."""
@@ -111,7 +111,7 @@ class Flow(QScrollArea):
     def remeasure(self) -> None:
         """All heights may be wrong (font, theme)."""
         self.column.unmeasure_all()
-        self.place()
+        self._place_some()
 
     def place(self) -> None:
         """Make, measure and place everything in view."""
@@ -141,8 +141,7 @@ class Flow(QScrollArea):
             top = self._wanted_top(places, view)
             first, last = near(places, top, view, 0)
             until = until or time.perf_counter() + milliseconds / 1000
-            numbers = range(first, last)
-            if not self.column.measure(reversed(numbers) if self.following else numbers, width, until):
+            if not self.column.measure(self._in_order(first, last), width, until):
                 break
         missing = any(item.width != width for item in items[first:last])
         first, last = near(places, top, view, int(view * NEAR))
@@ -157,6 +156,12 @@ class Flow(QScrollArea):
         bar.setSingleStep(40)
         bar.setValue(top)
         self._remember(places, bar.value())
+
+    def _in_order(self, first: int, last: int) -> list[int]:
+        """What is in view, beginning at what holds still: the end, or the item that stands at the top."""
+        if self.following:
+            return list(range(last - 1, first - 1, -1))
+        return sorted(range(first, last), key=lambda number: (number < self._anchor[0], number))
 
     def _room(self) -> tuple[int, int]:
         room = self.viewport().width() - 2 * GAP
@@ -190,7 +195,7 @@ class Flow(QScrollArea):
         if not self._placing:
             self._set_following(value >= self.verticalScrollBar().maximum() - BOTTOM_SLACK)
             self._remember(tops(self.column.items, self._room()[0]), value)
-            self.place()
+            self._place_some()
 
     def _acted(self, action: int) -> None:
         if action == QAbstractSlider.SliderAction.SliderToMaximum.value:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.theme import GAP, GAP_LARGE
 
-MOST_ALIVE = 80  # widgets kept; those farthest from the view go first
+MOST_ALIVE = 40  # widgets kept; those farthest from the view go first
 
 
 @runtime_checkable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QFontMetricsF, QGuiApplication, QKeyEvent
@@ -226,7 +227,14 @@ class MessageView(MessageFrame):
 
 def guessed_height(text: str, width: int) -> int:
     """Height in pixels that a message of this text may have, without making it."""
-    metrics = QFontMetricsF(theme().font())
-    per_line = max(10.0, (width - 40) / metrics.averageCharWidth())
+    across, down = _letter(theme().font_size)
+    per_line = max(10.0, (width - 40) / across)
     lines = sum(max(1, math.ceil(len(line) / per_line)) for line in text.split("\n")) if text else 1
-    return int(lines * metrics.lineSpacing() * 1.2) + 70
+    return int(lines * down * 1.2) + 70
+
+
+@lru_cache
+def _letter(_size: float) -> tuple[float, float]:
+    """Average width of a letter and distance of two lines, in pixels, at a size of the theme's font."""
+    metrics = QFontMetricsF(theme().font())
+    return metrics.averageCharWidth(), metrics.lineSpacing()

@@ -407,3 +407,17 @@ def test_new_words_are_painted_once_and_nothing_else_is(view: ConversationView) 
     settle(150)
     assert list(painted.counts.values()) == [0, 0, 1]
     assert tail.height() >= tail.document().size().height()
+
+
+def test_a_hit_elsewhere_is_looked_for_once(view: ConversationView, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening a chat at a hit searched all its messages twice and jumped to three of them."""
+    view.set_messages(conversation(30, "a needle"))
+    jumps: list[int] = []
+    show = view.flow.show_item
+    monkeypatch.setattr(view.flow, "show_item", lambda key, offset=0: (jumps.append(key), show(key, offset)))
+    searched: list[str] = []
+    view.find_bar.changed.connect(searched.append)
+    view.show_message(10, "needle")
+    assert searched == ["needle"]
+    assert set(jumps) == {10}
+    assert view.find_bar.count.text() == "10 of 30"

@@ -75,11 +75,30 @@ def test_what_is_jumped_to_is_there_at_once(column: Flow) -> None:
     assert column.widget_of(10) is not None
 
 
+def test_a_jump_makes_no_more_than_a_turn_allows(qtbot, column: Flow) -> None:
+    """Opening a chat of 500 messages at a hit, and dragging its scroll bar, made all messages in view in one go."""
+    column.set_items(slow_items(40))
+    for jump in (
+        lambda: column.show_item(20, -4),
+        lambda: column.verticalScrollBar().setValue(3 * HEIGHT),
+        column.show_end,
+        column.remeasure,
+    ):
+        before = len(column.widgets())
+        jump()
+        assert len(column.widgets()) <= before + 1
+    column.show_item(30, -4)
+    assert column.widget_of(30) is not None
+    assert column.widget_of(29) is None
+    qtbot.waitUntil(lambda: len(bottoms(column)) >= 5, timeout=3000)
+
+
 def test_what_is_out_of_view_can_be_dropped(qtbot, column: Flow) -> None:
     """Changing the colours of widgets that nobody sees was most of the second that it took."""
     column.set_items(slow_items(40))
-    column.show_item(1)
-    column.show_item(20)
+    for top in (1, 20):
+        column.show_item(top)
+        column.place()
     column.column.keep(3, True)
     column.drop_unseen()
     assert {n for n in range(1, 41) if column.widget_of(n) is not None} <= {3, *range(19, 28)}
