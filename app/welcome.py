@@ -62,7 +62,7 @@ class WelcomePage(QScrollArea):
         self._headings: list[QLabel] = []
         page = QWidget()
         page.setObjectName("page")
-        page.setMinimumHeight(1)  # its labels ask for the height of a narrower page; what they need at this width counts
+        page.setMinimumHeight(1)  # its labels ask for what a narrower page needs; what this width needs counts
         outer = QHBoxLayout(page)
         column = QVBoxLayout()
         column.setSpacing(GAP_LARGE)

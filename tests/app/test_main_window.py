@@ -181,7 +181,7 @@ def test_cancelled_loading_can_be_taken_up_again(make, qtbot):
     window = make(FakeEngine([fake_turn(1)], load_seconds=20))
     welcome = window.panels.welcome
     qtbot.waitUntil(lambda: window.models.state == "loading")
-    qtbot.waitUntil(lambda: welcome.bar.isVisible())
+    qtbot.waitUntil(welcome.bar.isVisible)
     qtbot.mouseClick(welcome.cancel_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: window.models.state == "missing")
     assert welcome.get_button.text() == "Load the model"
