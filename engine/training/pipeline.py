@@ -6,40 +6,37 @@ Knows the order of steps and what is on the disk; each step lives in its own fil
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from time import monotonic
 
-import numpy as np
 import torch
 
 from engine import progress as steps
 from engine.errors import ConfigError
-from engine.models.eagle_checkpoint import EagleCheckpoint
 from engine.tokenizer import Tokenizer
-from engine.training import draft_vocab, export, head_init, speed
+from engine.training import export, head_init, speed
 from engine.training.conversations import DataSet, load_data
 from engine.training.folder_weights import FolderWeights
 from engine.training.hidden_store import HiddenStore, check_space, store_bytes
+from engine.training.loop import HEAD, TrainingLoop
 from engine.training.needs_torch import pick_device, pick_format
 from engine.training.plan import RunRecord, TrainingPlan
 from engine.training.prompts import read_prompts
 from engine.training.request import TrainingRequest
 from engine.training.specforge import write_conversations
+from engine.training.starting_head import StartingHead, starting_head
 from engine.training.state_rows import known_rows, row_type
 from engine.training.synthesize import Writer, WritingPlan
 from engine.training.text_parts import have_tokens, parts_of
 from engine.training.torch_target import TorchTarget
-from engine.training.trainer import Trainer, Update
+from engine.training.trainer import Trainer
 
 Say = Callable[[str], None]
-STATE, RECORD, LOG, HEAD = "state.pt", "run.json", "log.jsonl", "head"
-_LOG_EVERY = 10  # updates
+RECORD = "run.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +76,30 @@ class Run:
         """Train to the end of the plan. Raises `Cancelled` with the state saved, `ConfigError`, `CheckpointError`."""
         plan, target, weights = self.plan, self.target, self.weights
         store = self._store(data, target)
-        head, start = self._start(weights, data)
-        trainer = Trainer(plan, data, store, target, head)
-        self._introduce(trainer)
-        self._settle(trainer, store, data, start)
-        if (self.folder / STATE).is_file():
-            trainer.load(self.folder / STATE)
-            self._say(f"Continuing after update {trainer.step} of {trainer.plan.steps}.")
-        self._cut_log(trainer.step)
-        self._loop(trainer)
+        start = starting_head(self.request, weights, data)
+        trainer = Trainer(plan, data, store, target, start.head)
+        self._introduce(trainer, start)
+        self._settle(trainer, store, data, start.name)
+        minutes = self.request.checkpoint_minutes
+        TrainingLoop(trainer, self.folder, minutes, self._progress, self._say, self._cancel).run()
         return self._finish(trainer)
 
     @cached_property
     def plan(self) -> TrainingPlan:
         """The plan of the run that is continued, or a new one whose number of updates may still be open."""
-        return self._plan()
+        if self.known is not None:
+            asked = TrainingPlan.from_mapping(
+                {"steps": self.known.plan.steps, **self._settings(self.known.plan.compute)}
+            )
+            if asked != self.known.plan:
+                was, now = self.known.plan.to_mapping(), asked.to_mapping()
+                key = next(k for k in was if was[k] != now[k])
+                raise ConfigError(
+                    f"{self.folder} holds a run with {key} {was[key]}, and {now[key]} was asked for: repeat the old "
+                    "settings to continue it, or use --fresh to discard it, or give another --work folder."
+                )
+            return self.known.plan
+        return TrainingPlan.from_mapping({"steps": 10_000_000, **self._settings("")})
 
     @cached_property
     def weights(self) -> FolderWeights:
@@ -144,21 +150,6 @@ class Run:
         tokens = writer.write(self._progress, self._cancel)
         self._say(f"{tokens / 1e6:.2f} M tokens of text: {writer.kept} new conversations, {writer.dropped} dropped.")
 
-    def _plan(self) -> TrainingPlan:
-        if self.known is not None:
-            asked = TrainingPlan.from_mapping(
-                {"steps": self.known.plan.steps, **self._settings(self.known.plan.compute)}
-            )
-            if asked != self.known.plan:
-                was, now = self.known.plan.to_mapping(), asked.to_mapping()
-                key = next(k for k in was if was[k] != now[k])
-                raise ConfigError(
-                    f"{self.folder} holds a run with {key} {was[key]}, and {now[key]} was asked for: repeat the old "
-                    "settings to continue it, or use --fresh to discard it, or give another --work folder."
-                )
-            return self.known.plan
-        return TrainingPlan.from_mapping({"steps": 10_000_000, **self._settings("")})
-
     def _settings(self, known: str) -> dict[str, object]:
         compute = known if known and self.request.compute == "auto" else pick_format(self.request.compute, self.device)
         return {**self.request.plan, "compute": compute}
@@ -179,32 +170,9 @@ class Run:
         )
         return HiddenStore(data, target, folder, self._states_name, known)
 
-    def _start(self, weights: FolderWeights, data: DataSet) -> tuple[EagleCheckpoint, str]:
-        request = self.request
-        size = request.draft_vocab or draft_vocab.DEFAULT_SIZE
-        ids = draft_vocab.choose(data, weights.dims.vocab_size, size)
-        if request.init is not None:
-            head = head_init.from_head(request.init, weights.dims)
-            start = f"{request.init.resolve()}"
-            if request.draft_vocab is not None:
-                head = head_init.with_vocabulary(head, ids.d2t, weights)
-                start += f", {size} tokens"
-            ids = draft_vocab.measured(np.arange(len(head.d2t)) + head.d2t, data)
-        else:
-            streams = 1 if request.kind == "mtp" else 3
-            head = head_init.from_target(weights, ids.d2t, streams=streams, positions=request.max_length)
-            start = f"the target, {len(ids.ids)} tokens"
-        if len(head.config.taps) != (1 if request.kind == "mtp" else 3):
-            raise ConfigError(f"The head in {request.init} is of another kind than {request.kind}: change --type.")
-        if request.mlp_width is not None:
-            head = head_init.widened(head, request.mlp_width)
-            start += f", MLP {request.mlp_width}"
-        self._say(
-            f"Draft vocabulary: {len(ids.ids)} of {weights.dims.vocab_size} tokens, {ids.coverage:.1%} of the replies."
-        )
-        return head, start
-
-    def _introduce(self, trainer: Trainer) -> None:
+    def _introduce(self, trainer: Trainer, start: StartingHead) -> None:
+        known, coverage = len(start.vocabulary.ids), start.vocabulary.coverage
+        self._say(f"Draft vocabulary: {known} of {self.weights.dims.vocab_size} tokens, {coverage:.1%} of the replies.")
         training, held = trainer.counts
         self._say(
             f"{training} conversations to train on ({trainer.training_tokens / 1e6:.2f} M tokens), {held} held out; "
@@ -235,37 +203,6 @@ class Run:
             raise ConfigError("How long? Give --hours or --steps.")
         RunRecord(trainer.plan, data.key(), start).write(self.folder / RECORD)
 
-    def _loop(self, trainer: Trainer) -> None:
-        plan, saved = trainer.plan, monotonic()
-        if not trainer.scored and (trainer.step == 0 or plan.scores_after(trainer.step)):
-            self._score(trainer)
-        if trainer.finished:
-            return
-        for update in trainer.updates():
-            self._progress(steps.Progress("Training", update.step, plan.steps))
-            if update.step % _LOG_EVERY == 0 or update.step == plan.steps:
-                self._log_update(update)
-            if plan.scores_after(update.step):
-                trainer.save(self.folder / STATE)  # a score takes a while and may be stopped
-                self._score(trainer)
-            stopping = self._cancel is not None and self._cancel.is_set()
-            if stopping or trainer.finished or monotonic() - saved > 60 * self.request.checkpoint_minutes:
-                trainer.save(self.folder / STATE)
-                saved = monotonic()
-            steps.check(self._cancel)
-            if trainer.finished:
-                break
-
-    def _score(self, trainer: Trainer) -> None:
-        """Score the head on held-out conversations; write it out if it is the best so far."""
-        score = trainer.evaluate(self._cancel)
-        better = trainer.note(score)
-        if better:
-            export.write_head(self.folder / HEAD, trainer.checkpoint())
-        self._say(f"Update {trainer.step}: {score}{' (best)' if better else ''}")
-        values = {"step": trainer.step, "tau": score.tau(), "accuracy": score.accuracy}
-        self._append(values)
-
     def _finish(self, trainer: Trainer) -> Outcome:
         why = "all updates are done" if trainer.step >= trainer.plan.steps else "scores no longer get better"
         self._say(f"Finished after {trainer.step} updates: {why}.")
@@ -273,23 +210,6 @@ class Run:
         best = head_init.from_head(self.folder / HEAD, self.weights.dims)
         export.model_with_head(self.request.model, self.request.out_folder, best)
         return Outcome(self.folder / HEAD, self.request.out_folder, trainer.best_tau, trainer.step)
-
-    def _log_update(self, update: Update) -> None:
-        rate = update.tokens / max(update.seconds, 1e-9)
-        self._append(
-            {"step": update.step, "losses": update.losses, "training": update.score.accuracy, "tokens_per_s": rate}
-        )
-
-    def _append(self, values: dict[str, object]) -> None:
-        with (self.folder / LOG).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(values) + "\n")
-
-    def _cut_log(self, step: int) -> None:
-        """Forget what was logged after the state that is continued."""
-        path = self.folder / LOG
-        if path.is_file():
-            kept = [line for line in path.read_text(encoding="utf-8").splitlines() if _step_of(line) <= step]
-            path.write_text("".join(f"{line}\n" for line in kept if step or _step_of(line) > 0), encoding="utf-8")
 
 
 def train_head(
@@ -321,10 +241,3 @@ def _model_key(model: Path) -> str:
     path = model / "llm.onnx.data"
     with (path if path.exists() else model / "llm.onnx").open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
-
-
-def _step_of(line: str) -> int:
-    try:
-        return int(json.loads(line)["step"])
-    except (ValueError, KeyError, TypeError):
-        return -1

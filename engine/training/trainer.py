@@ -1,6 +1,6 @@
 """The training loop of a draft head: updates, averaging, scores, early stop; saved and continued exactly.
 
-Knows tensors, batches and the plan; writes nothing but its state. `pipeline.py` decides when.
+Knows tensors, batches and the plan; writes nothing but its state. `loop.py` decides when.
 """
 
 from __future__ import annotations

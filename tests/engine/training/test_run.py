@@ -21,7 +21,8 @@ from engine.errors import Cancelled, CheckpointError, ConfigError
 from engine.model import Model
 from engine.trace import TurnEnd
 from engine.training import TrainingRequest, train_head
-from engine.training.pipeline import LOG, RECORD, STATE
+from engine.training.loop import LOG, STATE
+from engine.training.pipeline import RECORD
 from tests.engine.training.tiny_run import request
 
 ROOT = Path(__file__).resolve().parents[3]
