@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.chat.conversation import ConversationView
@@ -64,10 +65,11 @@ class RecordingView(QWidget):
         """Show a recorded run; `name` says where it is from."""
         self.turn, self.name = turn, name
         model = turn.start.model if turn.start else ""
-        self.title.setText(f"Recorded run: {name}" + (f", {model}" if model else ""))
-        self.title.setToolTip(self.title.text())
+        self.title.setToolTip(f"Recorded run: {name}" + (f", {model}" if model else ""))
+        self._fit_title()
         messages = recorded_messages(turn)
         self.view.set_messages(messages, at_end=False)
+        self.view.show_message(messages[0].id)  # the first round is shown first
         self.view.set_turn(messages[-1].id, turn)
         self.view.set_provenance(True)
         self.view.set_busy(True)  # nothing of it can be asked again
@@ -78,8 +80,22 @@ class RecordingView(QWidget):
         self.play.setText("Hold" if playing else "Play")
         self._restyle()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Say as much of the title as there is room for."""
+        super().resizeEvent(event)
+        self._fit_title()
+
+    def _fit_title(self) -> None:
+        buttons = self.play.sizeHint().width() + self.close_button.sizeHint().width()
+        room = self.width() - buttons - 4 * GAP
+        whole = f"Recorded run: {self.name}"
+        metrics = self.title.fontMetrics()
+        words = whole if metrics.horizontalAdvance(whole) <= room else self.name
+        self.title.setText(metrics.elidedText(words, Qt.TextElideMode.ElideRight, room))
+
     def _restyle(self) -> None:
         self.title.setFont(theme().font(bold=True))
+        self._fit_title()
         self.play.setIcon(icon("hold" if self._playing else "play", theme().color("text"), theme().color("muted")))
         self.bar.setStyleSheet(
             f"#bar {{ background: {theme().color('accent_soft').name()};"

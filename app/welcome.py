@@ -42,12 +42,12 @@ def trace_title(path: Path) -> str:
 
 class WelcomePage(QScrollArea):
     """Signals:
-    trace_chosen(Path): show this recording.
+    trace_chosen(Path, str): show this recording; its title.
     get_model(), cancel(): start or stop fetching.
     open_folder(), open_gguf(): take a model that is on disk already.
     """
 
-    trace_chosen = Signal(object)
+    trace_chosen = Signal(object, str)
     get_model = Signal()
     cancel = Signal()
     open_folder = Signal()
@@ -93,7 +93,7 @@ class WelcomePage(QScrollArea):
         for path in paths:
             button = QPushButton(trace_title(path))
             button.setAutoDefault(True)
-            button.clicked.connect(partial(self.trace_chosen.emit, path))
+            button.clicked.connect(partial(self.trace_chosen.emit, path, trace_title(path)))
             self._trace_row.add(button)
             self.trace_buttons.append(button)
         self._traces_card.setVisible(bool(paths))

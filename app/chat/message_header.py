@@ -85,8 +85,9 @@ class MessageHeader(QWidget):
         self.previous_button.setEnabled(message.version > 1)
         self.next_button.setEnabled(message.version < message.versions)
         self.rounds_button.setVisible(message.has_trace)
-        self.edit_button.setVisible(self.user)
-        self.again_button.setVisible(not self.user and not running)
+        kept = message.chat != 0  # what a recording shows belongs to no chat: nothing of it can be asked again
+        self.edit_button.setVisible(self.user and kept)
+        self.again_button.setVisible(not self.user and not running and kept)
         when = time.strftime("%H:%M", time.localtime(message.created))
         for button in self.buttons():
             label = button.property("label")

@@ -121,6 +121,15 @@ def test_recording_opens_without_a_model(make, qtbot):
     assert window.selection.count == 9
     assert (window.selection.round_index, window.selection.live) == (0, False)
     assert "9" in window.panels.tree.header.title.text()
+    recording = window.panels.recording
+    assert recording.title.text().endswith("Many drafts accepted")  # the words that were pressed, not a file's name
+    recording.view.flow.place()
+    assert recording.view.flow.verticalScrollBar().value() == 0  # the first round's words are at the top
+    headers = [view.header for view in recording.view.views()]
+    assert headers
+    assert not any(h.edit_button.isVisible() or h.again_button.isVisible() for h in headers)  # neither can be asked
+    window.resize(700, 800)
+    qtbot.waitUntil(lambda: recording.title.text().startswith("Many"))  # cut at the end if anywhere
     qtbot.mouseClick(window.panels.recording.close_button, Qt.MouseButton.LeftButton)
     assert window.panels.page is window.panels.welcome
 
