@@ -100,6 +100,11 @@ MENUS: dict[str, tuple[Command, ...]] = {
 }
 # Keys of parts of the window, for the sheet.
 OTHER_KEYS: dict[str, tuple[tuple[str, str], ...]] = {
+    "Everywhere": (
+        ("?", "this sheet, where nothing is written"),
+        ("Tab, Shift+Tab", "to the next, previous control"),
+        ("Arrow keys", "on a border: move it"),
+    ),
     "Writing": (
         ("Enter", "send"),
         ("Shift+Enter", "new line"),
@@ -112,7 +117,7 @@ OTHER_KEYS: dict[str, tuple[tuple[str, str], ...]] = {
         ("C", "copy"),
         ("E", "edit a prompt"),
         ("R", "regenerate a reply"),
-        ("End", "to the end, and follow it"),
+        ("Home, End", "to the beginning; to the end, and follow it"),
     ),
     "Finding": (("Enter, Shift+Enter", "next, previous hit"), ("Esc", "close the search")),
     "Tree and timeline": (
@@ -120,10 +125,21 @@ OTHER_KEYS: dict[str, tuple[tuple[str, str], ...]] = {
         (",  .", "previous, next round"),
         ("F", "fit the tree into its view"),
         ("Esc", "back to the newest round"),
-        ("Arrow keys", "walk from node to node"),
+        ("Arrow keys", "walk from node to node, from round to round"),
+        ("Home, End", "first, last"),
+        ("Page Up, Page Down", "ten rounds"),
+        ("Enter", "pin the node"),
+        ("+  -", "zoom"),
         ("Ctrl+wheel", "zoom"),
+        ("Ctrl+C", "in the table: copy the row"),
     ),
-    "Chat list": (("F2", "rename"), ("Del", "delete, with undo"), ("Ctrl+Z", "undo deleting")),
+    "Chat list": (
+        ("F2", "rename"),
+        ("Del", "delete, with undo"),
+        ("Ctrl+Z", "undo deleting"),
+        ("Menu, Shift+F10", "what else can be done"),
+        ("Down, Enter, Esc", "in the search: to what was found; empty it"),
+    ),
 }
 
 

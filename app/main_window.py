@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtGui import QCloseEvent, QContextMenuEvent, QDragEnterEvent, QDropEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QApplication, QMainWindow
 
 from app.actions import Actions
 from app.commands import connect_commands, fill_recordings
@@ -109,8 +109,22 @@ class MainWindow(QMainWindow):
         self.panels.messages.show_message(text, "error", detail=detail)
 
     def show_shortcuts(self) -> None:
-        """The sheet of all keys."""
-        ShortcutSheet(self).show()
+        """The sheet of all keys; there is one."""
+        sheet = next((s for s in self.findChildren(ShortcutSheet) if s.isVisible()), None) or ShortcutSheet(self)
+        sheet.show()
+        sheet.raise_()
+        sheet.activateWindow()
+
+    def createPopupMenu(self) -> None:
+        """None: Qt's would hide the toolbar, and nothing would bring it back."""
+
+    def open_menu(self) -> None:
+        """The menu of what has the focus, as the Menu key does; many keyboards have none."""
+        focus = self.focusWidget()
+        if focus is not None:
+            point = focus.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle).center()
+            event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, point, focus.mapToGlobal(point))
+            QApplication.sendEvent(focus, event)
 
     def _connect(self) -> None:
         """What needs no part of its own: files, messages, commands."""
@@ -130,6 +144,7 @@ class MainWindow(QMainWindow):
         p.chats.import_wanted.connect(f.ask_import)
         connect_commands(self)
         QShortcut(QKeySequence("?"), self).activated.connect(self.show_shortcuts)
+        QShortcut(QKeySequence("Shift+F10"), self).activated.connect(self.open_menu)
 
     # Drag and drop
 

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from app.actions import shortcut_lines
 from app.theme import GAP, GAP_LARGE, GAP_TINY, theme
 
+Groups = dict[str, list[tuple[str, str]]]
 COLUMNS = 3
+MARGIN = 40  # pixels between the sheet and the edges of the screen
 
 
-class ShortcutSheet(QWidget):
-    """A window of its own beside the main window; Esc closes it."""
+class ShortcutSheet(QDialog):
+    """A window of its own beside the main window; Esc, `?` and F1 close it."""
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Tool)
+        super().__init__(parent)
         self.setWindowTitle("Keyboard shortcuts")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         page = QWidget()
-        grid = QGridLayout(page)
-        grid.setHorizontalSpacing(GAP_LARGE * 2)
-        grid.setVerticalSpacing(GAP_LARGE)
-        for i, (title, lines) in enumerate(shortcut_lines().items()):
-            grid.addWidget(_group(title, lines), i // COLUMNS, i % COLUMNS, Qt.AlignmentFlag.AlignTop)
+        columns = QHBoxLayout(page)
+        columns.setSpacing(GAP_LARGE * 2)
+        for groups in _columns(shortcut_lines()):
+            column = QVBoxLayout()
+            column.setSpacing(GAP_LARGE)
+            for title, lines in groups.items():
+                column.addWidget(_group(title, lines))
+            column.addStretch(1)
+            columns.addLayout(column)
         scroll = QScrollArea()
         scroll.setAccessibleName("Keyboard shortcuts")
         scroll.setWidgetResizable(True)
@@ -32,15 +38,30 @@ class ShortcutSheet(QWidget):
         scroll.setWidget(page)
         layout = QVBoxLayout(self)
         layout.addWidget(scroll)
-        hint = page.sizeHint()
-        self.resize(hint.width() + 4 * GAP, min(hint.height() + 4 * GAP, 760))
+        scroll.setFocus()
+        hint, room = page.sizeHint(), self.screen().availableSize()
+        wanted = QSize(hint.width() + 6 * GAP, hint.height() + 6 * GAP)
+        self.resize(wanted.boundedTo(room - QSize(MARGIN, 2 * MARGIN)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc, `?` and F1 close it."""
+        """Keys of this widget."""
         if event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Question, Qt.Key.Key_F1):
             self.close()
         else:
             super().keyPressEvent(event)
+
+
+def _columns(groups: Groups) -> list[Groups]:
+    """The groups in their order, in columns of about the same height."""
+    most = sum(len(lines) + 2 for lines in groups.values()) / COLUMNS  # a heading counts twice
+    columns: list[Groups] = [{} for _ in range(COLUMNS)]
+    number, height = 0, 0.0
+    for title, lines in groups.items():
+        if height and height + len(lines) / 2 > most and number + 1 < COLUMNS:
+            number, height = number + 1, 0.0
+        columns[number][title] = lines
+        height += len(lines) + 2
+    return columns
 
 
 def _group(title: str, lines: list[tuple[str, str]]) -> QWidget:

@@ -20,11 +20,11 @@ def neighbour(
     cards = {c.key: c for c in drawing.cards if c.key in centres}
     if not cards:
         return None
-    if current not in cards or towards == "first":
-        return next((k for k in cards if k == 0), next(iter(cards)))
     if towards == "last":
         path = [k for k, c in cards.items() if c.kind in FIRST_CHOICE]
-        return max(path, key=lambda k: centres[k][0]) if path else current
+        return max(path or cards, key=lambda k: centres[k][0])
+    if current not in cards or towards == "first":
+        return next((k for k in cards if k == 0), next(iter(cards)))
     if towards == "back":
         parent = cards[current].parent
         return parent if parent in cards else None

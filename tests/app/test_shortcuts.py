@@ -1,0 +1,131 @@
+"""The sheet of keys tells the truth: what stands on it works, and every key that some part takes stands on it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+
+import app
+from app.actions import MENUS, OTHER_KEYS, shortcut_lines
+from app.engine_link import EngineLink
+from app.main_window import MainWindow
+from app.shortcut_sheet import ShortcutSheet
+from app.store import open_store
+from app.theme import theme
+from engine import trace_to_json
+from tests.app import tree_key_checks  # noqa: F401  (adds its own)
+from tests.app.key_checks import CHECKS, idle, press
+from tests.fake_engine import FakeEngine
+from tests.fake_turn import fake_turn
+
+COMMANDS = [c for commands in MENUS.values() for c in commands if c.keys]
+NAMES = {  # of Qt's keys, as the sheet writes them
+    "Return": "Enter", "Escape": "Esc", "Delete": "Del", "Comma": ",", "Period": ".", "PageUp": "Page Up",
+    "PageDown": "Page Down", "Plus": "+", "Equal": "+", "Minus": "-", "Question": "?", "Up": "Arrow keys",
+    "Down": "Arrow keys",
+}  # fmt: skip
+
+
+@pytest.fixture
+def window(qtbot, tmp_path):
+    """A window with a prompt, two versions of its reply and their rounds."""
+    trace = tmp_path / "1-high.json"
+    trace.write_text(trace_to_json(fake_turn(3, rounds=30)), encoding="utf-8")
+    engine = FakeEngine([fake_turn(3, rounds=30)])
+    made = MainWindow(open_store(tmp_path / "data"), EngineLink(lambda: engine), [trace])
+    qtbot.addWidget(made)
+    made.resize(1280, 800)
+    made.show()
+    made.activateWindow()
+    made.start()
+    qtbot.waitUntil(lambda: made.models.state == "ready" and made.panels.pane.chat > 0, timeout=5000)
+    made.panels.pane.composer.set_text("Tell me a story.")
+    made.panels.pane.composer.send()
+    idle(made, qtbot)
+    made.panels.pane.view.regenerate_last()
+    idle(made, qtbot)
+    made.panels.pane.composer.input.setFocus()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=[c.name for c in COMMANDS])
+def test_keys_of_the_menus(window, command, qtbot):
+    """From the message field: no second shortcut takes the key, and no field eats it."""
+    action = window.actions_[command.name]
+    heard: list[str] = []
+    if command.elsewhere:
+        wanted = QKeySequence(command.keys)
+        found = [s for s in window.findChildren(QShortcut) if wanted in QShortcut.keys(s) and s.parent().isVisible()]
+        assert found
+        for shortcut in found:
+            shortcut.activated.disconnect()
+            shortcut.activated.connect(lambda: heard.append("heard"))
+    else:
+        action.triggered.disconnect()
+        action.triggered.connect(lambda: heard.append("heard"))
+    press(window.panels.pane.composer.input, command.keys)
+    assert heard == ["heard"]
+
+
+LINES = [(title, keys) for title, lines in OTHER_KEYS.items() for keys, _ in lines]
+
+
+@pytest.mark.parametrize("line", LINES, ids=[f"{title}: {keys}" for title, keys in LINES])
+def test_other_keys(window, line, qtbot):
+    """Each does what its line says; a line without a check here is a promise that nobody keeps."""
+    CHECKS[line](window, qtbot)
+
+
+def test_every_key_is_on_the_sheet():
+    """A key that some part takes and that no line names would be found by chance only."""
+    told = set()
+    for lines in shortcut_lines().values():
+        for keys, _ in lines:
+            told |= {keys, *keys.split(", "), *keys.split("  "), *re.split(r"[, ]+|\+(?=\w)", keys)}
+    taken: dict[str, str] = {}
+    for file in Path(app.__file__).parent.rglob("*.py"):
+        for key in re.findall(r"Qt\.Key\.Key_(\w+)", file.read_text(encoding="utf-8")):
+            taken[key] = file.name
+    assert taken
+    missing = {f"{key} ({file})" for key, file in taken.items() if not {key, NAMES.get(key, key)} & told}
+    assert not missing
+
+
+def test_every_shortcut_is_on_the_sheet(window):
+    """Those of Qt's shortcut objects, wherever they were made."""
+    told = {QKeySequence(part).toString() for lines in shortcut_lines().values() for keys, _ in lines
+            for part in (keys, *keys.split(", "))}  # fmt: skip
+    told |= {"Ctrl+="}  # the plus of keyboards where it needs Shift
+    made = {keys.toString() for shortcut in window.findChildren(QShortcut) for keys in QShortcut.keys(shortcut)}
+    assert made - told - {key.toString() for key in QKeySequence.keyBindings(QKeySequence.StandardKey.ZoomIn)} == set()
+
+
+def test_one_sheet_with_the_focus(window, qtbot):
+    """Asking again shows the same sheet; Esc, ? and F1 close it, and the focus is back where it was."""
+    field = window.panels.tree.timeline
+    for closing in (Qt.Key.Key_Escape, Qt.Key.Key_Question, Qt.Key.Key_F1):
+        field.setFocus()
+        window.show_shortcuts()
+        window.show_shortcuts()
+        (sheet,) = [s for s in window.findChildren(ShortcutSheet) if s.isVisible()]
+        qtbot.waitUntil(sheet.isActiveWindow)
+        assert sheet.isAncestorOf(sheet.focusWidget())
+        qtbot.keyClick(sheet.focusWidget(), closing)
+        qtbot.waitUntil(lambda sheet=sheet: not [s for s in window.findChildren(ShortcutSheet) if s.isVisible()])
+        assert window.focusWidget() is field
+
+
+def test_the_sheet_is_no_larger_than_the_screen(window):
+    """With the largest text too: the rest is scrolled to."""
+    theme().set_font_size(28)
+    window.show_shortcuts()
+    (sheet,) = window.findChildren(ShortcutSheet)
+    room = window.screen().availableSize()
+    assert sheet.width() <= room.width()
+    assert sheet.height() <= room.height()
+    sheet.close()
