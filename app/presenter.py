@@ -85,6 +85,8 @@ class Presenter(QObject):
         request = self._turns.last_request
         if request is not None and turn.rounds:
             self._shelf.put(request.message, turn)
+        elif self._selection.turn is turn and (turn.end is None or turn.end.finish_reason == "cancelled"):
+            self.show_chat(self._pane.chat)  # the rounds that were promised will not come
 
     def _found(self, message: int, turn: Turn) -> None:
         self._pane.view.set_turn(message, turn)

@@ -254,6 +254,22 @@ def test_stop_button_stops(window, engine, qtbot):
     assert reply.content
 
 
+def test_stopping_before_the_first_round_promises_none(window, engine, qtbot):
+    """ "The first round is on its way" must not stand there for ever; the rounds of the reply before come back."""
+    for earlier in (0, 5):
+        engine.speed = 0.0001
+        send(window)
+        qtbot.waitUntil(lambda: "Reading" in window.panels.pane.composer._state.text(), timeout=8000)
+        assert window.selection.count == 0
+        window.panels.pane.composer.button.click()
+        qtbot.waitUntil(lambda: ended(window))
+        qtbot.waitUntil(lambda count=earlier: window.selection.count == count)
+        assert (window.selection.turn is None) == (earlier == 0)
+        engine.speed = 50
+        send(window)
+        qtbot.waitUntil(lambda: ended(window) and window.selection.count > 0, timeout=8000)
+
+
 @pytest.mark.logs
 def test_unexpected_error_is_one_sentence_with_a_retry(window, engine, qtbot):
     """The window lives, the reply says so, the next try works."""
