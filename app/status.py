@@ -147,6 +147,8 @@ class StatusLine(QWidget):
 
 
 def _colour(label: QLabel, sheet: str) -> None:
-    """Set a style sheet if it is another one: styling is dear, and numbers come several times a second."""
+    """Set a style sheet if it is another one: styling is dear, and numbers come several times a second. It names the
+    text size, which a label with a sheet would not follow."""
+    sheet += f" font-size: {theme().font_size}pt;"
     if label.styleSheet() != sheet:
         label.setStyleSheet(sheet)

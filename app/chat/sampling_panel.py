@@ -165,6 +165,7 @@ class SamplingPanel(QWidget):
         look = small_button(theme(), border=True)
         for button in (self.prompt_reset, *(field.reset_button for field in self.fields.values())):
             button.setStyleSheet(look)
+        self._show()
 
     def _add(self, row: int, name: str) -> None:
         label = QLabel(LABELS[name])
@@ -224,6 +225,7 @@ def _dim(widget: QWidget, dim: bool) -> None:
     """Show that a value has no effect; it stays editable."""
     if isinstance(widget, QAbstractSpinBox | QSpinBox | QDoubleSpinBox | QLineEdit):
         color = theme().color("muted" if dim else "text").name()
-        look = f"color: {color};" + (" font-style: italic;" if dim else "")
+        size = f" font-size: {theme().font_size}pt;"  # a field with a sheet would not follow the text size
+        look = f"color: {color};{size}" + (" font-style: italic;" if dim else "")
         if look != widget.styleSheet():  # dear, and every opening of a chat comes by here
             widget.setStyleSheet(look)

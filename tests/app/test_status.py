@@ -6,6 +6,7 @@ import pytest
 
 from app.progress_words import amount
 from app.status import StatusLine
+from app.theme import theme
 from engine import Progress, Turn
 from tests.fake_turn import fake_turn
 
@@ -155,3 +156,15 @@ def test_plain_decoding_is_not_measured_against_itself(status):
     assert status.gain.isHidden()
     status.show_turn(fake_turn(1), mine=True)
     assert not status.gain.isHidden()
+
+
+def test_coloured_numbers_follow_the_text_size(status, qtbot):
+    """Qt leaves what has a style sheet at the old size: half of the line would stay small."""
+    status.show_turn(fake_turn(1), mine=True)
+    status.set_plain(8.0)
+    status.show()
+    qtbot.waitExposed(status)
+    for size in (15.0, 9.0):
+        theme().set_font_size(size)
+        labels = status.strategy, status.gain, status.tau
+        qtbot.waitUntil(lambda s=size, found=labels: {label.font().pointSizeF() for label in found} == {s})

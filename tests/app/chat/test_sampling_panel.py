@@ -4,6 +4,7 @@ from PySide6.QtTest import QTest
 from app.chat.fields import escape, unescape
 from app.chat.sampling_panel import LABELS, SamplingPanel, check_sampling
 from app.panels import SETTINGS_WIDTH
+from app.theme import theme
 from engine import CHAT_SAMPLING, RANGES, ConfigError, SamplingConfig
 
 CHANGED = {
@@ -139,3 +140,14 @@ def test_stop_strings_survive_the_field(text: str) -> None:
     """What is typed per line and what the engine gets are each other's inverse."""
     assert unescape(escape(text)) == text
     assert "\n" not in escape(text)
+
+
+def test_fields_follow_the_text_size(qtbot, panel: SamplingPanel) -> None:
+    """Also those that say by their look that they have no effect: Qt leaves what has a style sheet at the old size."""
+    panel.show()
+    for temperature in (0.5, 0.0):
+        panel.fields["temperature"].set_value(temperature)
+        for size in (15.0, 9.0):
+            theme().set_font_size(size)
+            fields = [field.widget for name, field in panel.fields.items() if name != "stop"]
+            qtbot.waitUntil(lambda s=size, found=fields: {field.font().pointSizeF() for field in found} == {s})
