@@ -34,6 +34,10 @@ class FlowGrid(QWidget):
         self._column_width = pixels
         self.arrange()
 
+    def set_margin(self, pixels: int) -> None:
+        """Keep so much free on the right side."""
+        self._grid.setContentsMargins(0, 0, pixels, 0)
+
     def add(self, widget: QWidget) -> None:
         """Append a widget."""
         widget.setParent(self)
@@ -61,8 +65,7 @@ class FlowGrid(QWidget):
     def arrange(self, *, force: bool = False) -> None:
         """Put the widgets where they belong at the present width."""
         shown = self.shown()
-        room = (self.width() + GAP) // (self._column_width + GAP) if self._sized else len(shown)
-        columns = max(1, min(len(shown), room))
+        columns = min(max(1, len(shown)), self.columns_at(self.width())) if self._sized else max(1, len(shown))
         if self._even and shown:
             columns = -(-len(shown) // -(-len(shown) // columns))
         if columns == self.columns and not force:
@@ -80,6 +83,10 @@ class FlowGrid(QWidget):
             if self._stretch_rows:
                 self._grid.setRowStretch(row, 1)
         self.columns = columns
+
+    def columns_at(self, width: int) -> int:
+        """How many columns fit into a width."""
+        return max(1, (width + GAP) // (self._column_width + GAP))
 
     def minimumSizeHint(self) -> QSize:
         """One column is always possible."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
@@ -15,15 +15,23 @@ from app.theme import GAP, GAP_SMALL, theme
 from engine import Round
 
 FIELD_WIDTH = 216
-LINES = 2  # kept for sums and hint: what they need side by side in a window of usual width
-LEAST_HEIGHT = 58  # of the fields behind "More": one row
+LEAST_ROWS = 2  # of the fields behind "More", where they have more
 
 
 class Rest(QScrollArea):
-    """The fields behind "More": as high as they are where there is room, scrolled where there is not."""
+    """The fields behind "More": as high as they are where there is room, scrolled where there is not.
 
-    def __init__(self) -> None:
+    Signals:
+        narrowed(int): pixels that the scroll bar takes now.
+    """
+
+    narrowed = Signal(int)
+
+    def __init__(self, grid: FlowGrid) -> None:
         super().__init__(widgetResizable=True)
+        self._grid = grid
+        self.setWidget(grid)
+        self.verticalScrollBar().installEventFilter(self)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
@@ -33,8 +41,22 @@ class Rest(QScrollArea):
         return self.widget().sizeHint()
 
     def minimumSizeHint(self) -> QSize:
-        """One row."""
-        return QSize(0, LEAST_HEIGHT)
+        """The rows that are kept."""
+        return QSize(0, self.minimumHeight())
+
+    def keep_rows(self, width: int) -> None:
+        """At least two rows stay in sight, if there are two at this width."""
+        fields = self._grid.shown()
+        row = max((field.sizeHint().height() for field in fields), default=0)
+        rows = min(LEAST_ROWS, -(-len(fields) // self._grid.columns_at(width)))
+        self.setMinimumHeight(rows * (row + GAP) - GAP)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Tell when the scroll bar comes or goes."""
+        if event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
+            shown = event.type() == QEvent.Type.Show
+            self.narrowed.emit(self.verticalScrollBar().sizeHint().width() if shown else 0)
+        return super().eventFilter(watched, event)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Tab shows the whole field, not half a row."""
@@ -82,9 +104,9 @@ class SettingsBar(QFrame):
         policy = self.hint.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # or tree and charts would be laid out anew whenever it comes or goes
         self.hint.setSizePolicy(policy)
-        self.rest = Rest()
-        self.rest.setWidget(self._more)
+        self.rest = Rest(self._more)
         self.rest.setAccessibleName("More settings")
+        self.rest.narrowed.connect(self._main.set_margin)  # or the columns of the two would not be in line
         self._arrange()
         settings.config_changed.connect(self._refresh)
         settings.sampling_changed.connect(self._refresh)
@@ -100,10 +122,13 @@ class SettingsBar(QFrame):
         return field
 
     def _arrange(self) -> None:
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addWidget(self.sums)
+        words.addWidget(self.hint)
         line = QHBoxLayout()
         line.setSpacing(GAP * 2)
-        line.addWidget(self.sums, 1)
-        line.addWidget(self.hint, 1)
+        line.addLayout(words, 1)
         line.addWidget(self.more_button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(GAP, GAP_SMALL, GAP, GAP_SMALL)
@@ -123,6 +148,7 @@ class SettingsBar(QFrame):
     def _show_more(self, shown: bool) -> None:
         self.more_button.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
         self.more_button.setText("Less" if shown else "More")
+        self.rest.keep_rows(self.width())
         self.rest.setVisible(shown)
         self.more_toggled.emit(shown)
 
@@ -141,5 +167,7 @@ class SettingsBar(QFrame):
             grid.set_column_width(theme().pixels(FIELD_WIDTH))
         self.sums.setFont(theme().font(0.88))
         self.hint.setFont(theme().font(0.88))
-        self.hint.setMinimumHeight(LINES * QFontMetrics(self.hint.font()).lineSpacing())
+        self.hint.setMinimumHeight(QFontMetrics(self.hint.font()).lineSpacing())
         self.hint.setStyleSheet(f"color: {theme().color('warning').name()};")
+        if not self.rest.isHidden():
+            self.rest.keep_rows(self.width())

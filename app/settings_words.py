@@ -17,13 +17,13 @@ NAMES: dict[str, str] = {
     "prefill_chunk": "Prompt chunk",
     "plain_rows": "Plain rows",
     "eagle_lookup": "Copy after",
-    "draft_min_probability": "Min draft chance",
+    "draft_min_probability": "Min chance",
     "ngram_match_maxlen": "Lookup length",
     "exact": "Exact text",
     "eagle_merge": "Merge copies",
     "draft_match_strictness": "Strictness",
     "draft_selection_rule": "Selection",
-    "ngram_update": "Learn while writing",
+    "ngram_update": "Learning",
 }
 COPIED_MOST = 16  # tokens of one copy
 LEVEL_LEAST = 0.25  # EAGLE's head makes a level behind a path four times as likely as a node must be

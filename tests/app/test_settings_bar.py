@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLineEdit, QSli
 from app.engine_settings import EngineSettings
 from app.setting_field import Scale, SettingField
 from app.settings_bar import SettingsBar
+from app.settings_words import MAIN_KEYS, MORE_KEYS
 from app.theme import FONT_SIZE_MAX, theme
 from engine import RANGES, EngineConfig
 from tests.fake_turn import fake_turn
@@ -205,3 +206,62 @@ def test_a_hint_that_comes_moves_nothing(settings, qtbot):
     qtbot.waitUntil(bar.hint.isVisible)
     qtbot.wait(10)
     assert (bar.geometry(), bar.more_button.geometry(), bar.sums.geometry()) == before
+
+
+@pytest.fixture
+def low(settings, qtbot):
+    """The bar below something that wants all the room, 1280 pixels wide, with more settings than it has room for."""
+    host = QWidget()
+    qtbot.addWidget(host)
+    bar = SettingsBar(settings)
+    above = QWidget()
+    above.setMinimumHeight(444)
+    layout = QVBoxLayout(host)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.addWidget(above, 1)
+    layout.addWidget(bar)
+    host.resize(1280, 680)
+    host.show()
+    qtbot.waitExposed(host)
+    bar.more_button.click()
+    qtbot.waitUntil(bar.rest.verticalScrollBar().isVisible)
+    qtbot.wait(10)
+    bar.host = host
+    return bar
+
+
+def test_two_rows_of_more_settings_are_whole_in_a_low_window(low):
+    """At 1280 by 800 one row showed, behind a scroll bar as high as itself."""
+    fields = [low.fields[key] for key in MORE_KEYS]
+    seen = low.rest.viewport().rect()
+    whole = [f for f in fields if seen.contains(f.geometry().translated(f.parentWidget().pos()))]
+    assert len(whole) == 2 * low._more.columns
+
+
+def test_both_grids_have_their_columns_in_line(low):
+    """The scroll bar of the lower one pushed its columns out of those above."""
+    assert low.rest.verticalScrollBar().isVisible()
+    upper = [low.fields[key].mapTo(low, QPoint()).x() for key in MAIN_KEYS]
+    lower = [low.fields[key].mapTo(low, QPoint()).x() for key in MORE_KEYS[: len(MAIN_KEYS)]]
+    assert lower == upper
+
+
+def test_no_name_of_a_setting_is_cut(low):
+    """“Min draft chanc” stood there."""
+    for key, field in low.fields.items():
+        assert field.title.width() >= field.title.sizeHint().width(), key
+
+
+@pytest.mark.parametrize("merge", [False, True])
+def test_what_the_settings_come_to_stands_in_one_line(settings, qtbot, merge):
+    """Half of a wide window was kept free for a hint, and the sums broke in the middle of a term."""
+    settings.set_config(
+        EngineConfig(eagle_topk=4, eagle_depth=5, draft_predict_length=16, draft_min_probability=0.15, eagle_lookup=2,
+                     eagle_merge=merge)
+    )  # fmt: skip
+    bar = SettingsBar(settings)
+    qtbot.addWidget(bar)
+    bar.resize(1280, 200)
+    bar.show()
+    qtbot.waitExposed(bar)
+    assert bar.sums.height() < 2 * bar.sums.fontMetrics().lineSpacing()
