@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QRect, Qt, Signal
 from PySide6.QtWidgets import QWidget
+from shiboken6 import delete
 
 from app.chat.flow_items import Item, surplus
 
@@ -132,6 +133,7 @@ class Column(QObject):
                 continue
             if focus is None or not widget.isAncestorOf(focus):
                 self._discard(item)
+                delete(widget)  # now, or a style sheet for all would polish it once more
 
     def _discard(self, item: Item) -> None:
         if item.widget is not None:

@@ -77,11 +77,11 @@ class ConversationView(QWidget):
 
     # --- what is shown
 
-    def set_messages(self, messages: list[Message], at_end: bool = True) -> None:
-        """Show a branch. Messages that are shown already keep their widgets; a running reply keeps its text."""
+    def set_messages(self, messages: list[Message], at_end: bool = True, at: int = 0) -> None:
+        """Show a branch, at its end or at the message `at`. Those shown already keep their widgets and their text."""
         same = self.shown.replace(messages)
         self.tokens.keep_only({*self.shown.ids(), *self.shown.running()})
-        self.flow.set_items([self._item(m) for m in messages], at_end)
+        self.flow.set_items([self._item(m) for m in messages], at_end, at)
         for key in self.shown.running():
             self.flow.column.keep(key, True)
         for key in same:

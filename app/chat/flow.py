@@ -1,8 +1,7 @@
 """Scrolls a long column of widgets of which only those near the view exist. Knows nothing about messages.
 
-The item at the top of the view stays where it is while heights above it become exact; or the bottom stays, while the
-tail is followed. Other items are made a few per turn of the event loop, beginning at that end, so that none of those
-that are there moves when the next ones come.
+The item at the top of the view stays where it is while heights above it become exact; or the bottom, while the tail is
+followed. Others are made a few per turn of the event loop, from that end, so that none moves when the next ones come.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ from app.chat.column import Column
 from app.chat.flow_items import Item, near, order_tabs, tops
 from app.theme import GAP
 
-BOTTOM_SLACK = 4  # pixels from the end that still count as the end
+BOTTOM_SLACK, LINE = 4, 40  # pixels from the end that still count as the end; that must be seen of a place
 READING_WIDTH = 860  # pixels; longer lines are hard to read
-LINE = 40  # pixels that must be seen of a place
 NEAR = 0.8  # of the view's height, made ahead above and below, one widget at a time
 AHEAD_MS = 5
 TURN_MS = 8.0  # after so long in one turn of the event loop no other widget is begun
@@ -64,11 +62,14 @@ class Flow(QScrollArea):
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         self.verticalScrollBar().actionTriggered.connect(self._acted)
 
-    def set_items(self, items: list[Item], at_end: bool = True) -> None:
-        """Replace everything; keys that were there keep their widgets."""
+    def set_items(self, items: list[Item], at_end: bool = True, at: int = 0) -> None:
+        """Replace everything, and go to the end, or to the item `at`; keys that were there keep their widgets."""
         self.column.set_items(items)
-        self._set_following(at_end or self.following)
-        self._place_some()
+        if self.column.number_of(at) is not None:
+            self.show_item(at, -GAP)
+        else:
+            self._set_following(at_end or self.following)
+            self._place_some()
 
     def widget_of(self, key: int) -> QWidget | None:
         """The widget of an item, if it exists now."""
@@ -122,14 +123,13 @@ class Flow(QScrollArea):
         self._place_within(TURN_MS)
 
     def _place_within(self, milliseconds: float) -> None:
-        if self._placing or not self.isVisible():
-            return
-        self._placing = True
-        self._rest.stop()
-        try:
-            self._place(milliseconds)
-        finally:
-            self._placing = False
+        if not self._placing and self.isVisible():
+            self._placing = True
+            self._rest.stop()
+            try:
+                self._place(milliseconds)
+            finally:
+                self._placing = False
 
     def _place(self, milliseconds: float) -> None:
         width, left = self._room()
@@ -218,7 +218,7 @@ class Flow(QScrollArea):
         """Lay out for the new width."""
         super().resizeEvent(event)
         if self._painted:
-            self.place()
+            self._place_some() if event.size().width() == event.oldSize().width() else self.place()
 
     def showEvent(self, event: QEvent) -> None:
         """Place what was waiting to be visible; for the first time after the first picture, which should come soon."""

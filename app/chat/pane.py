@@ -1,7 +1,6 @@
 """One chat as a whole: branch, conversation and composer brought together. Asks for replies, runs none.
 
-Who makes the reply calls `started`, `view.append_text` and `finished`; storing it while it runs (`Store.messages
-.save_progress`, `.finish`, `Store.traces.save`) is done where it runs, in the engine's thread.
+Who makes the reply calls `started`, `view.append_text` and `finished`; it is stored where it runs, in another thread.
 """
 
 from __future__ import annotations
@@ -101,13 +100,14 @@ class ChatPane(QWidget):
             self.problem.emit(str(error))
             return
         self.settings.load(record.system_prompt, record.sampling)
-        self.view.set_messages(self.path)
+        at = message or (self.path[0].id if words and self.path else 0)
+        self.view.set_messages(self.path, at=at)
         self.view.set_dropped(self._branch.left_out())
         self.composer.set_text(self._drafts.pop(chat, ""))
-        if message or words:
-            self.view.show_message(message or next((m.id for m in self.path), 0), words)
-        else:
-            self.view.show_end()
+        if at:
+            self.view.show_message(at, words)
+        elif not self.view.flow.following:
+            self.view.show_end()  # an open search went to its hit
         self.request_count()
 
     def close_chat(self) -> None:

@@ -48,6 +48,7 @@ def window(qtbot, store: Store, selection: Selection) -> tuple[QWidget, ChatList
     qtbot.waitExposed(made)
     made.activateWindow()
     pane.open_chat(chat.id)
+    pane.view.flow.place()
     chats.undo_bar.show()
     pane.view.open_find()
     view_of(pane, prompt.id).edit()
