@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+HEADINGS = {"h1": 1.35, "h2": 1.2, "h3": 1.1, "h4": 1.0, "h5": 1.0, "h6": 1.0}  # size, as parts of the text's
 SCHEMES = ("http", "https", "mailto")
 
 
@@ -100,6 +101,8 @@ class _Writer:
             self._container(token)
         elif token.tag == "p":
             self._html.append("" if token.hidden else ("<p>" if token.nesting == 1 else "</p>"))
+        elif token.tag in HEADINGS:  # not <h1>: Qt would scale the size that the style sheet gives it once more
+            self._html.append(f'<p class="{token.tag}">' if token.nesting == 1 else "</p>")
         elif token.tag in _PLAIN_TAGS:
             style = f' style="{token.attrs["style"]}"' if token.nesting == 1 and "style" in token.attrs else ""
             extra = ' cellspacing="0" cellpadding="5" border="1"' if token.tag == "table" and token.nesting == 1 else ""
@@ -155,7 +158,7 @@ class _Container:
             self.shown = True
 
 
-_PLAIN_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td")
+_PLAIN_TAGS = ("table", "thead", "tbody", "tr", "th", "td")
 _INLINE_TAGS = ("em", "strong", "s")
 
 

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QTextEdit, QWid
 
 from app.chat import links
 from app.chat.findable import Findable
+from app.chat.markdown import HEADINGS
 from app.theme import theme
 
 NOTHING = QByteArray(b" ")
@@ -163,8 +164,8 @@ def style_sheet() -> str:
     size = colors.font_size
     mono = colors.font(mono=True).family()
     heads = "".join(
-        f"h{n} {{ font-size: {size * scale:.1f}pt; margin-top: 10px; margin-bottom: 6px; }}"
-        for n, scale in enumerate((1.35, 1.2, 1.1, 1.0, 1.0, 1.0), 1)
+        f".{name} {{ font-size: {size * scale:.1f}pt; font-weight: bold; margin-top: 10px; margin-bottom: 6px; }}"
+        for name, scale in HEADINGS.items()
     )
     return (
         f"p {{ margin-top: 0; margin-bottom: 8px; line-height: 125%; }} {heads}"
@@ -172,6 +173,7 @@ def style_sheet() -> str:
         f"code {{ font-family: '{mono}'; background-color: {colors.color('code').name()}; }}"
         f"blockquote {{ margin-left: 14px; margin-right: 0; color: {colors.color('muted').name()}; }}"
         f"a {{ color: {colors.color('accent').name()}; }}"
-        f"table {{ border-color: {colors.color('line').name()}; border-style: solid; margin-bottom: 8px; }}"
+        f"table {{ border-collapse: collapse; border-color: {colors.color('line').name()}; border-style: solid;"
+        " margin-bottom: 8px; }"
         f"th {{ background-color: {colors.color('raised').name()}; }}"
     )

@@ -256,3 +256,17 @@ def test_text_has_the_height_it_needs_at_every_width(qtbot, widths: tuple[int, .
         assert isinstance(block, TextBlock)
         qtbot.waitUntil(partial(shows_all, block, width), timeout=1000)
         assert block.height() == math.ceil(block.document().size().height())
+
+
+@pytest.mark.parametrize(("level", "scale"), [(1, 1.35), (2, 1.2), (3, 1.1), (4, 1.0), (5, 1.0), (6, 1.0)])
+def test_headings_are_as_large_as_they_are_meant(qtbot, level: int, scale: float) -> None:
+    """Qt scales its own heading tags once more: the largest shouted at twice the text's size, the fifth whispered."""
+    body = MarkdownBody(f"{'#' * level} Heading\n\ntext")
+    qtbot.addWidget(body)
+    body.resize(500, 200)
+    body.show()
+    document = body.blocks()[0].document()
+    heading, text = (document.findBlockByNumber(n) for n in (0, 1))
+    lines = [block.layout().lineAt(0).height() for block in (heading, text)]
+    assert lines[0] / lines[1] == pytest.approx(scale, abs=0.06)
+    assert heading.begin().fragment().charFormat().fontWeight() > 500
