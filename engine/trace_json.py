@@ -32,16 +32,18 @@ MAX_ROUNDS = 100_000
 
 
 def trace_to_json(turn: Turn) -> str:
-    """The turn as one line of ASCII JSON; the same turn gives the same text. Too long for `MAX_BYTES`: `TraceError`."""
+    """The turn as one line of ASCII JSON; the same turn gives the same text. Too long for `MAX_BYTES`: `TraceError`.
+
+    Other threads go on meanwhile: Python's encoder lets none run, so each round is written by itself.
+    """
+    encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
     strings: dict[str, int] = {}
-    body = {
-        "start": turn.start and write_record(turn.start, TurnStart, strings),
-        "prefill": turn.prefill and write_record(turn.prefill, Prefill, strings),
-        "rounds": [write_record(r, Round, strings) for r in turn.rounds],
-        "end": turn.end and write_record(turn.end, TurnEnd, strings),
-    }
-    document = {"format": FORMAT, "version": TRACE_VERSION, "strings": list(strings), **body}
-    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
+    start = encode(turn.start and write_record(turn.start, TurnStart, strings))
+    prefill = encode(turn.prefill and write_record(turn.prefill, Prefill, strings))
+    rounds = ",".join([encode(write_record(r, Round, strings)) for r in turn.rounds])
+    end = encode(turn.end and write_record(turn.end, TurnEnd, strings))
+    head = f'"format":{encode(FORMAT)},"version":{TRACE_VERSION},"strings":{encode(list(strings))}'
+    text = f'{{{head},"start":{start},"prefill":{prefill},"rounds":[{rounds}],"end":{end}}}'
     _check_size(text)
     return text
 

@@ -408,3 +408,21 @@ def test_reading_can_be_stopped(tmp_path: Path) -> None:
     stop.set()
     with pytest.raises(Cancelled):
         load_trace(path, stop)
+
+
+def test_writing_lets_other_threads_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's encoder lets no other thread run: a reply of 480 rounds held the window for 80 ms when it ended."""
+    turn = fake_turn(3, rounds=40)
+    longest = []
+    encode = json.JSONEncoder.encode
+
+    def counted(encoder: json.JSONEncoder, value: object) -> str:
+        text = encode(encoder, value)
+        longest.append(len(text))
+        return text
+
+    monkeypatch.setattr(json.JSONEncoder, "encode", counted)
+    text = trace_to_json(turn)
+    assert max(longest) < len(text) / 20
+    monkeypatch.undo()
+    assert json.dumps(json.loads(text), separators=(",", ":")) == text
