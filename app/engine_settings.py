@@ -11,7 +11,6 @@ from PySide6.QtCore import QObject, Signal
 from engine import CHAT_SAMPLING, ConfigError, EngineConfig, SamplingConfig
 
 ENGINE_KEYS = tuple(f.name for f in fields(EngineConfig))
-SAMPLING_KEYS = tuple(f.name for f in fields(SamplingConfig))
 
 
 class EngineSettings(QObject):

@@ -17,9 +17,9 @@ def log_path() -> Path:
     return data_folder() / "eyrie.log"
 
 
-def start_log(path: Path | None = None) -> None:
+def start_log() -> None:
     """Write warnings and errors to the log file; without a writable folder they are only not kept."""
-    path = path or log_path()
+    path = log_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handler = RotatingFileHandler(path, maxBytes=1_000_000, backupCount=1, encoding="utf-8", delay=True)

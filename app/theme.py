@@ -85,8 +85,6 @@ FATE_INK_DARK: dict[Fate, str] = {
 # darker, so that they stand out from the ground and from each other. None means what a fate means.
 TIMES_LIGHT: dict[str, str] = {"draft": "#CC79A7", "verify": "#007A57", "commit": "#A08E00", "host": "#333333"}
 TIMES_DARK: dict[str, str] = {"draft": "#DE93BC", "verify": "#00875F", "commit": "#F0E442", "host": "#E4E4E4"}
-# A mark that doubles each colour, for legends and labels.
-FATE_MARKS: dict[Fate, str] = {"accepted": "✓", "rejected": "✕", "bonus": "★", "drafted": "·", "pruned": "⋯"}
 
 
 def contrast(first: QColor, second: QColor) -> float:

@@ -73,8 +73,8 @@ def read_turn(store: Store, message: int) -> Turn | None:
         raise StoreError(DAMAGED) from error
 
 
-def shipped_traces(folder: Path = ASSETS) -> list[Path]:
+def shipped_traces() -> list[Path]:
     """Recordings that come with Eyrie, in the order of their file names."""
-    if not folder.is_dir():
+    if not ASSETS.is_dir():
         return []
-    return sorted(p for p in folder.iterdir() if p.name.endswith((".json", ".json.gz")))
+    return sorted(p for p in ASSETS.iterdir() if p.name.endswith((".json", ".json.gz")))

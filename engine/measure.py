@@ -5,7 +5,6 @@ Times of different sizes are taken in turn, so a busy moment hits all of them al
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -73,7 +72,6 @@ def quality(
     texts: Sequence[Sequence[int]],
     *,
     progress: steps.ProgressCallback = steps.ignore,
-    cancel: threading.Event | None = None,
 ) -> Quality:
     """Teacher-forced scores over token sequences, each from an empty cache."""
     losses: list[NDArray[np.float64]] = []
@@ -83,7 +81,6 @@ def quality(
         model.reset()
         ids = np.asarray(text, np.int64)[: model.dims.context_length]
         for at in range(0, len(ids) - 1, _CHUNK):
-            steps.check(cancel)
             chunk = ids[at : at + _CHUNK]
             logits = model.target.forward(chunk, np.arange(at, at + len(chunk))).logits
             model.target.cache.advance(len(chunk))

@@ -69,7 +69,6 @@ class Runner:
             raise ModelFolderError(f"{path.name} is missing in {path.parent}: make the folder again with setup.")
         self._session = _load(path, session_options(threads), cancel or threading.Event())
         self.path = path
-        self.input_names = [i.name for i in self._session.get_inputs()]
         self.output_names = [o.name for o in self._session.get_outputs()]
         self._shared: list[tuple[str, str, ort.OrtValue]] = []
         self._bindings: dict[int, _Binding] = {}

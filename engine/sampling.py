@@ -181,13 +181,3 @@ class Judge:
         share = float(weights[token] / weights.sum())
         rest = [float(part.max()) for part in (logits[:best], logits[best + 1 :]) if len(part)]
         return share, float(top) - max(rest) if rest else math.inf
-
-
-def top_two_margin(logits: Logits) -> tuple[int, float]:
-    """The largest logit's token (first of equals) and how far it is above the second largest; inf if there is none."""
-    return int(logits.argmax()), Judge()(logits, 0)[1]
-
-
-def probability(logits: Logits, token: int) -> float:
-    """Softmax probability of `token` at temperature 1, nothing truncated."""
-    return Judge()(logits, token)[0]

@@ -7,7 +7,6 @@ parent rows, and ties keep a parent before its child. Knows scores, ids and mask
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -196,25 +195,6 @@ class TokenTree:
         be grown, or finalized with another number.
         """
         return prune(self.candidates, sample_token, max_draft_tokens, least)
-
-    def to_string(self, decode: Callable[[int], str]) -> str:
-        """The tree as indented text, one candidate a line, likeliest child first, in the spirit of MNN's `toString`.
-
-        A line holds `+` where the node is kept (`-` elsewhere), the token, its probability, and that of its whole path.
-        """
-        columns = (column.tolist() for column in self.candidates)
-        parent, depth, _, token, logprob, cum, _, kept = columns
-        children: list[list[int]] = [[] for _ in parent]
-        for i in sorted(range(1, len(parent)), key=lambda i: (cum[i], -i)):
-            children[parent[i]].append(i)
-        lines, stack = [], [0] if parent else []
-        while stack:
-            i = stack.pop()
-            stack += children[i]
-            share = f"{math.exp(logprob[i]):.3f} ({math.exp(cum[i]):.3f})"
-            text = repr(decode(token[i])) if token[i] >= 0 else "?"
-            lines.append(f"{'  ' * depth[i]}{'+' if kept[i] else '-'} {text} {share}" if i else text)
-        return "\n".join(lines)
 
 
 def prune(pool: Candidates, sample_token: int, max_draft_tokens: int, least: float = -math.inf) -> PrunedTree:

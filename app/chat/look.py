@@ -48,9 +48,9 @@ def main_button(colors: Theme) -> str:
     )
 
 
-def muted(text: str = "") -> QLabel:
+def muted() -> QLabel:
     """A label of second rank; the property must be there before the style looks at the label."""
-    label = QLabel(text)
+    label = QLabel()
     label.setProperty("muted", True)
     label.setTextFormat(Qt.TextFormat.PlainText)
     return label

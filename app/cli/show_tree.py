@@ -56,7 +56,7 @@ def _add_children(lines: list[str], round_: Round, node: Node, indent: str, show
         children.append(own)
     for i, child in enumerate(children):
         last = i == len(children) - 1
-        lines.append(f"{indent}{'└─' if last else '├─'} {_label(round_, child)}")
+        lines.append(f"{indent}{'└─' if last else '├─'} {_label(child)}")
         if isinstance(child, Node):
             _add_children(lines, round_, child, indent + ("   " if last else "│  "), show_pruned)
 
@@ -76,7 +76,7 @@ def _add_tokens(lines: list[str], what: str, tokens: Sequence[Token]) -> None:
         lines.append(f"  ({what}: {' '.join(quoted(t.text) for t in tokens)})")
 
 
-def _label(round_: Round, item: Node | Token) -> str:
+def _label(item: Node | Token) -> str:
     if isinstance(item, Token):
         return f"★ {quoted(item.text)}" + ("" if math.isnan(item.prob) else f"  p {item.prob:.2f}")
     mark = "✓" if item.accepted else "✕" if item.kept else "·"

@@ -28,7 +28,6 @@ class SpeedChart(RoundChart):
         for item in (self.bars, self.mean, self.plain):
             self.item.addItem(item)
         self.plain_speed = math.nan
-        self.plain_reason = "not measured yet"
         self._plain: tuple[float | None, str] | None = None
 
     def set_plain(self, ms: float | None, reason: str = "") -> None:
@@ -37,7 +36,6 @@ class SpeedChart(RoundChart):
             return
         self._plain = ms, reason
         self.plain_speed = 1000 / ms if ms else math.nan
-        self.plain_reason = reason
         self.plain.setVisible(bool(ms))
         if ms:
             self.plain.setValue(self.plain_speed)

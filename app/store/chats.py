@@ -155,7 +155,6 @@ def _chat(row: sqlite3.Row) -> Chat:
         system_prompt=text(row["system_prompt"]),
         sampling=load(row["sampling"]),
         model=text(row["model"]),
-        deleted_at=row["deleted_at"],
     )
 
 

@@ -92,18 +92,6 @@ class Messages:
         with self._database.read() as c:
             return _with_versions(c, chat, c.execute(query, {"chat": chat}).fetchall())
 
-    def path_to(self, message: int) -> list[Message]:
-        """The branch that ends at a message, first message first; what a reply to it must read."""
-        query = f"""
-            WITH RECURSIVE path (id, step) AS (
-                SELECT :message, 0
-                UNION ALL
-                SELECT parent, step + 1 FROM path JOIN messages ON messages.id = path.id WHERE parent < path.id)
-            SELECT {ROW} FROM path JOIN messages ON messages.id = path.id ORDER BY step DESC"""
-        with self._database.read() as c:
-            rows = c.execute(query, {"message": message}).fetchall()
-            return _with_versions(c, rows[0]["chat"], rows) if rows else []
-
     def tree(self, chat: int) -> list[Message]:
         """Every message of every branch, oldest first."""
         with self._database.read() as c:

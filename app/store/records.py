@@ -22,7 +22,6 @@ class Chat:
     system_prompt: str
     sampling: dict[str, Any]  # only what differs from the defaults
     model: str
-    deleted_at: float | None = None
 
     @property
     def name(self) -> str:

@@ -50,19 +50,19 @@ def version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def missing(connection: sqlite3.Connection, steps: Sequence[Step] = MIGRATIONS) -> str:
+def missing(connection: sqlite3.Connection) -> str:
     """What a file of this version should have and has not, in words; "" for nothing.
 
     A file without steps must be empty: its tables would be somebody else's.
     """
     done = version(connection)
-    if not 0 <= done <= len(steps):
+    if not 0 <= done <= len(MIGRATIONS):
         return "its version makes no sense"
     if done == 0:
         return "its tables are not Eyrie's" if connection.execute("SELECT 1 FROM sqlite_master").fetchone() else ""
     model = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        migrate(model, steps[:done])
+        migrate(model, MIGRATIONS[:done])
         for (table,) in model.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
             wanted, found = (_columns(c, table) for c in (model, connection))
             if not wanted <= found:

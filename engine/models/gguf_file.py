@@ -62,10 +62,6 @@ class GgufFile:
         """Numbers in all tensors together."""
         return sum(math.prod(info.shape) for info in self._tensors.values())
 
-    def names(self) -> tuple[str, ...]:
-        """Hugging Face names of the weights: embeddings, layers in order, final norm, lm_head unless it is tied."""
-        return tuple(self._names)
-
     def tensor(self, name: str) -> NDArray[np.float32]:
         """One weight by its Hugging Face name, float32, matrices [out, in]; q and k rows in half-split rotary order."""
         info = self._tensors[self._names[name][0]]

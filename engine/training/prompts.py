@@ -48,11 +48,9 @@ class Outline:
 class PromptMaker:
     """Makes outlines; remembers passages that it can build on. `share`: of conversations that start from `prompts`."""
 
-    def __init__(
-        self, seed: int, prompts: tuple[str, ...] = (), share: float = PROMPTS_SHARE, tasks: Path = TASKS
-    ) -> None:
+    def __init__(self, seed: int, prompts: tuple[str, ...] = (), share: float = PROMPTS_SHARE) -> None:
         self._random = random.Random(seed)
-        self._tasks: dict[str, list[str]] = json.loads(tasks.read_text(encoding="utf-8"))
+        self._tasks: dict[str, list[str]] = json.loads(TASKS.read_text(encoding="utf-8"))
         self._prompts, self._share = prompts, share if prompts else 0.0
         self._waiting: list[str] = []  # prompts of the file that this round through it has not had
         self._passages: list[str] = []

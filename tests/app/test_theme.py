@@ -22,7 +22,7 @@ def shown(qapp):
 def test_both_modes_have_the_same_roles():
     """A role missing in one mode would crash the window only for some users."""
     assert look.LIGHT.keys() == look.DARK.keys()
-    assert look.FATES.keys() == look.FATE_INK_LIGHT.keys() == look.FATE_INK_DARK.keys() == look.FATE_MARKS.keys()
+    assert look.FATES.keys() == look.FATE_INK_LIGHT.keys() == look.FATE_INK_DARK.keys()
 
 
 @pytest.mark.parametrize("colors", [look.LIGHT, look.DARK], ids=["light", "dark"])

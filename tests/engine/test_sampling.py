@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.config import SamplingConfig
 from engine.errors import RuntimeUnavailable
-from engine.sampling import Sampler, largest, probability, top_two_margin, uniform
+from engine.sampling import Judge, Sampler, largest, uniform
 
 
 def sampling(**values: float) -> SamplingConfig:
@@ -236,13 +236,13 @@ def test_broken_logits_are_said(bad: float, temperature: float) -> None:
         Sampler(SamplingConfig(temperature=temperature)).draw(logits, 12)
 
 
-def test_top_two_margin() -> None:
-    """Argmax (first of equals) and its lead, wherever the two largest are."""
-    assert top_two_margin(np.array([1, 4, 2.5], np.float32)) == (1, 1.5)
-    assert top_two_margin(np.array([4, 1, 2], np.float32)) == (0, 2.0)
-    assert top_two_margin(np.array([1, 2, 4], np.float32)) == (2, 2.0)
-    assert top_two_margin(np.array([3, 3], np.float32)) == (0, 0.0)
-    assert top_two_margin(np.array([3], np.float32)) == (0, math.inf)
+def test_the_lead_of_the_best_logit() -> None:
+    """How sure the target was, wherever the two largest are."""
+    assert Judge()(np.array([1, 4, 2.5], np.float32), 0)[1] == 1.5
+    assert Judge()(np.array([4, 1, 2], np.float32), 0)[1] == 2.0
+    assert Judge()(np.array([1, 2, 4], np.float32), 0)[1] == 2.0
+    assert Judge()(np.array([3, 3], np.float32), 0)[1] == 0.0
+    assert Judge()(np.array([3], np.float32), 0)[1] == math.inf
 
 
 def test_probability() -> None:
@@ -251,6 +251,6 @@ def test_probability() -> None:
     x = logits.astype(np.float64)
     expected = np.exp(x - x.max()) / np.exp(x - x.max()).sum()
     for token in (0, 17, int(logits.argmax())):
-        assert probability(logits, token) == pytest.approx(expected[token], rel=1e-4)
-    assert probability(np.array([1000, 0, -np.inf], np.float32), 0) == 1
-    assert probability(np.array([1000, 0, -np.inf], np.float32), 2) == 0
+        assert Judge()(logits, token)[0] == pytest.approx(expected[token], rel=1e-4)
+    assert Judge()(np.array([1000, 0, -np.inf], np.float32), 0)[0] == 1
+    assert Judge()(np.array([1000, 0, -np.inf], np.float32), 2)[0] == 0

@@ -294,22 +294,3 @@ def test_inputs_are_left_alone_and_masks_are_copies() -> None:
     assert scores[0] > 0
     tree.get_mask()[:] = False
     assert tree.get_mask().astype(int).tolist() == [[1, 0], [0, 1]]
-
-
-def test_to_string() -> None:
-    """One line per candidate, children under their parent, likeliest first, kept ones marked."""
-    tree = TokenTree(2)
-    assert not tree.to_string(str)
-    tree.init([1, 2], np.log([0.5, 0.25]))
-    assert tree.to_string(str).splitlines()[0] == "?"
-    tree.grow([[3, 4], [5, 6]], np.log([[0.5, 0.25], [1.0, 0.125]]))
-    tree.finalize(9, 3)
-    assert tree.to_string(lambda t: f" w{t}").splitlines() == [
-        "' w9'",
-        "  + ' w1' 0.500 (0.500)",
-        "    + ' w3' 0.500 (0.250)",
-        "    - ' w4' 0.250 (0.125)",
-        "  + ' w2' 0.250 (0.250)",
-        "    - ' w5' 1.000 (0.250)",
-        "    - ' w6' 0.125 (0.031)",
-    ]
