@@ -10,6 +10,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
+from app.tree.copied import copied_tokens
 from engine import Round, Turn
 
 WINDOW = 8  # rounds of the running mean
@@ -37,7 +38,8 @@ class Column:
 
 
 class RoundSeries:
-    """Per round: emitted tokens, milliseconds by part. Per turn: how often each depth and rank was accepted."""
+    """Per round: emitted tokens, those of them that are copied text, milliseconds by part. Per turn: how often each
+    depth and rank was accepted."""
 
     def __init__(self) -> None:
         self.clear()
@@ -46,7 +48,7 @@ class RoundSeries:
         """Forget the turn."""
         self._turn: Turn | None = None
         self.count = 0
-        self.emitted, self.total = Column(), Column()
+        self.emitted, self.copied, self.total = Column(), Column(), Column()
         self.times = {part: Column() for part in TIME_PARTS}
         self.reached_by_depth: Counter[int] = Counter()
         self.accepted_by_depth: Counter[int] = Counter()
@@ -67,6 +69,7 @@ class RoundSeries:
     def _add(self, shown: Round) -> None:
         self.count += 1
         self.emitted.append(len(shown.emitted))
+        self.copied.append(sum(copied_tokens(shown)))
         self.total.append(shown.timings.total)
         for part in TIME_PARTS:
             self.times[part].append(getattr(shown.timings, part))

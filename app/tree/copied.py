@@ -24,6 +24,13 @@ def is_estimate(shown: Round, node: Node) -> bool:
     return False
 
 
+def copied_tokens(shown: Round) -> tuple[bool, ...]:
+    """Which of the emitted tokens are accepted copies of earlier text, in their order."""
+    if drafter(shown) in ("head", "nothing", "unknown"):
+        return (False,) * len(shown.emitted)
+    return tuple(t.source == "draft" and t.node >= 0 and is_estimate(shown, shown.nodes[t.node]) for t in shown.emitted)
+
+
 def node_origin(shown: Round, node: Node) -> str:
     """Who drafted the node, in words; of a node that both had, the one whose probability counted."""
     match drafter(shown):

@@ -12,6 +12,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResize
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import theme
+from app.tree.copied import copied_tokens
 from app.tree.look import SMALL, Face
 from app.tree.timeline_paint import Frame, paint_timeline
 from app.tree.words import plural
@@ -43,6 +44,7 @@ class Timeline(QWidget):
         self.offset = 0.0  # pixels scrolled
         self._scrubbing = False
         self._most = (1, 1.0)  # highest bar: tokens, milliseconds
+        self._copied: list[tuple[bool, ...]] = []  # per round, which tokens are copied text
         self._counted = 0
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -62,7 +64,7 @@ class Timeline(QWidget):
     def set_rounds(self, rounds: Sequence[Round]) -> None:
         """Show the rounds of another turn; the sequence may grow, see `grown`."""
         self.rounds, self.offset, self.hovered = rounds, 0.0, -1
-        self._most, self._counted = (1, 1.0), 0
+        self._most, self._counted, self._copied = (1, 1.0), 0, []
         self.grown()
 
     def grown(self) -> None:
@@ -71,6 +73,7 @@ class Timeline(QWidget):
         tokens = max((len(r.emitted) for r in new), default=0)
         took = max((r.timings.total for r in new), default=0.0)
         self._most = max(self._most[0], tokens), max(self._most[1], took)
+        self._copied += map(copied_tokens, new)
         self._counted = len(self.rounds)
         self._show_current()
 
@@ -90,7 +93,11 @@ class Timeline(QWidget):
             return "No rounds yet" if not self.rounds else plural(len(self.rounds), "round")
         r = self.rounds[index]
         t = r.timings
-        kinds = f" ({r.accepted_emitted} drafted)" if r.drafted and self.width() > WIDE else ""
+        copied = sum(self._copied[index])
+        drafted = r.accepted_emitted - copied
+        parts = [f"{drafted} drafted"] if drafted or not copied else []
+        parts += [f"{copied} copied"] if copied else []
+        kinds = f" ({', '.join(parts)})" if r.drafted and self.width() > WIDE else ""
         parts = f"draft {t.draft:.1f}, verify {t.verify:.1f}, commit {t.commit:.1f}, host {t.host:.1f}"
         return f"round {index + 1}: {plural(len(r.emitted), 'token')}{kinds}, {t.total:.1f} ms: {parts}"
 
@@ -149,6 +156,7 @@ class Timeline(QWidget):
             QRectF(self.rect()),
             (self.gutter, self.head),
             self._most,
+            self._copied,
             *marks,
             self.readout(),
             self.hasFocus(),

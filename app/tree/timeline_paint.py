@@ -10,10 +10,12 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.theme import theme
-from app.tree.look import SMALL, Face
+from app.tree.look import SMALL, Face, mix
 from app.tree.paint import line, paint_lines
 from engine.trace import Round
 
+COPIED = "copied"
+FRAMED = 6.0  # pixels from which a token's cell has room for a frame
 TIME_PARTS = ("draft", "verify", "commit", "host")  # from the bottom
 SHARE = 0.55  # of the height below the readout that the token lane takes
 LEFT, RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
@@ -30,6 +32,7 @@ class Frame:
     rect: QRectF
     margins: tuple[float, float]  # room left for the values of the axes, above for the readout
     most: tuple[int, float]  # top of the lanes: tokens, milliseconds
+    copied: Sequence[tuple[bool, ...]]  # per round, which tokens are copies of earlier text
     current: int
     hovered: int
     pinned: int
@@ -68,6 +71,11 @@ class Frame:
         return self.gutter + index * self.pitch - self.offset
 
 
+def duration(ms: float) -> str:
+    """As the axis says it: never wider than six characters."""
+    return f"{ms:.0f} ms" if ms < 999.5 else f"{ms / 1000:.1f} s"
+
+
 def paint_timeline(painter: QPainter, frame: Frame) -> None:
     """Everything, from the ground up."""
     t = theme()
@@ -81,10 +89,13 @@ def paint_timeline(painter: QPainter, frame: Frame) -> None:
     times = {name: t.time(name) for name in TIME_PARTS}
     gap = 1.0 if frame.pitch < 8 else 2.0
     painter.setPen(Qt.PenStyle.NoPen)
-    for bars, paints in ((_tokens(frame, gap), colors), (_times(frame, gap), times)):
+    tokens = _tokens(frame, gap)
+    copies = tokens.pop(COPIED, [])
+    for bars, paints in ((tokens, colors), (_times(frame, gap), times)):
         for name, rects in bars.items():
             painter.setBrush(paints.get(name, colors["bonus"]))
             painter.drawRects(rects)
+    _hollow(painter, copies)
     _marks(painter, frame)
     painter.restore()
     _head(painter, frame)
@@ -100,7 +111,7 @@ def _axes(painter: QPainter, frame: Frame) -> None:
     lines = []
     for lane, most, unit in (
         (frame.tokens, str(frame.most[0]), "tokens"),
-        (frame.times, f"{frame.most[1]:.0f} ms", "time"),
+        (frame.times, duration(frame.most[1]), "time"),
     ):
         painter.drawLine(QLineF(lane.bottomLeft(), lane.bottomRight()))
         painter.drawLine(QLineF(lane.topLeft(), lane.topRight()))
@@ -119,17 +130,37 @@ def _column(painter: QPainter, frame: Frame, index: int, color: QColor) -> None:
 
 
 def _tokens(frame: Frame, gap: float) -> dict[str, list[QRectF]]:
-    """A cell per token, by its source: accepted ones below, the target's own on top."""
+    """A cell per token, by its source: accepted ones below, the target's own on top. Low cells of copies are joined:
+    frames of their own would fill them."""
     lane = frame.tokens
     cells: dict[str, list[QRectF]] = defaultdict(list)
     unit, bottom, width = lane.height() / frame.most[0], lane.bottom(), frame.pitch - gap
     height = unit - (1.0 if unit >= 4 else 0.0)
     for index in range(*frame.sight):
         x, y = frame.x(index) + gap / 2, bottom
-        for token in frame.rounds[index].emitted:
+        for token, copied in zip(frame.rounds[index].emitted, frame.copied[index], strict=True):
             y -= unit
-            cells[token.source].append(QRectF(x, y, width, height))
+            cell, copies = QRectF(x, y, width, height), cells[COPIED]
+            if not copied:
+                cells[token.source].append(cell)
+            elif unit < FRAMED and copies and copies[-1].x() == x:
+                copies[-1] = copies[-1].united(cell)
+            else:
+                copies.append(cell)
     return cells
+
+
+def _hollow(painter: QPainter, rects: list[QRectF]) -> None:
+    """Accepted like the others, but not by a draft head: the same colour as a frame."""
+    color = theme().fate("accepted")
+    surface = theme().color("surface")
+    low = [rect for rect in rects if rect.height() < FRAMED]
+    painter.setBrush(mix(color, surface, 0.45))
+    painter.drawRects(low)
+    painter.setPen(QPen(color, 1))
+    painter.setBrush(mix(color, surface, 0.2))
+    painter.drawRects([rect.adjusted(0.5, 0.5, -0.5, -0.5) for rect in rects if rect.height() >= FRAMED])
+    painter.setPen(Qt.PenStyle.NoPen)
 
 
 def _times(frame: Frame, gap: float) -> dict[str, list[QRectF]]:
@@ -168,11 +199,17 @@ def _head(painter: QPainter, frame: Frame) -> None:
     small = Face(SMALL)
     rect = QRectF(4, 0, frame.rect.width() - 8, frame.head - 3)
     keys = [(name, t.time(name)) for name in TIME_PARTS]
+    if any(map(any, frame.copied)):
+        keys.insert(0, (COPIED, t.fate("accepted")))
     wide = sum(small.width(name) + 24 for name, _ in keys)
     if face.width(frame.readout) + wide + 16 < rect.width():
         x = rect.right() - wide
         for name, color in keys:
-            painter.fillRect(QRectF(x + 6, rect.center().y() - 5, 10, 10), color)
+            square = QRectF(x + 6, rect.center().y() - 5, 10, 10)
+            if name == COPIED:
+                _hollow(painter, [square])
+            else:
+                painter.fillRect(square, color)
             x += 20
             at = QRectF(x, 0, small.width(name), rect.height())
             paint_lines(painter, [line(small, name, at, t.color("muted"), LEFT)])

@@ -329,3 +329,18 @@ def test_names_for_screen_readers(panel, selection, qtbot):
         assert chart.plot.accessibleName()
         assert any(c.isdigit() for c in chart.plot.accessibleDescription())
     assert all(b.text() for b in panel.findChildren(QToolButton))
+
+
+def test_copied_tokens_have_their_own_part_of_the_bar(panel, selection, qtbot):
+    """A copy of earlier text is no merit of the draft head: chart, hover and CSV tell it apart; nothing else does."""
+    turn = fake_turn(2, rounds=6, topk=1, depth=16, length=16, accept=1.0)
+    chart = panel.charts["acceptance"]
+    selection.show_turn(turn)
+    settle(panel, qtbot, 6)
+    assert "copied" not in chart.name.text()
+    rounds = [replace(r, drafted_by="copy") if r.index == 4 else r for r in turn.rounds]
+    selection.show_turn(Turn(turn.start, turn.prefill, rounds))
+    qtbot.waitUntil(lambda: "copied" in chart.name.text())
+    assert list(chart.copied.getOriginalDataset()[1]) == [0, 0, 0, 0, turn.rounds[4].accepted_emitted, 0]
+    assert chart.value_at(5).splitlines()[1] == "17 tokens, 16 copied"
+    assert [row[2] for row in chart.rows()] == [0, 0, 0, 0, 16, 0]

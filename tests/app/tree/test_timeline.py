@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import time
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 
 from app.theme import theme
+from app.tree.look import SMALL, Face
 from app.tree.timeline import Timeline
+from app.tree.timeline_paint import duration
+from engine.trace import Token
 from tests.fake_turn import fake_turn
 
 
@@ -166,3 +171,30 @@ def test_many_rounds_are_painted_in_time(line, record_property):
     line.set_marks(404, 3, 404, False)
     line.setFocus()
     line.grab()
+
+
+def test_copied_tokens_are_told_from_drafted_ones(qtbot, shown, copied, merged):
+    """A long bar of copied text says nothing about the draft head; it looked the same."""
+    token = Token(merged.nodes[1].token, merged.nodes[1].text, "draft", 1, 0.5, 1.0)
+    joined = replace(merged, accepted=(1,), emitted=(token, merged.emitted[0]))
+    line = Timeline()
+    qtbot.addWidget(line)
+    line.resize(1000, 130)
+    line.set_rounds([shown, copied, joined])
+    said = []
+    for index in range(3):
+        line.set_marks(index, -1, -1, False)
+        said.append(re.search(r"tokens \((.*?)\)", line.readout())[1])
+    assert said == ["3 drafted", "16 copied", "1 copied"]
+    line.show()
+    qtbot.waitExposed(line)
+    picture = line.grab().toImage()
+    accepted, bottom = theme().fate("accepted"), int(line.head + (line.height() - line.head - 10) * 0.55) - 3
+    solid = [picture.pixelColor(round(line.bar(i).center().x()), bottom) == accepted for i in range(3)]
+    assert solid == [True, False, False]
+
+
+def test_long_rounds_keep_their_unit(line):
+    """“1306 ms” was cut to “306 ms” by the edge."""
+    for ms in (0.2, 998, 999.6, 1306, 99_000):
+        assert Face(SMALL).width(duration(ms)) <= line.gutter - 6
