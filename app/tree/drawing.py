@@ -6,10 +6,12 @@ Knows no sizes and no colours: the scene places and paints the cards.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.tree.copied import is_estimate
 from app.tree.phases import Kind, State, Step, has_own_token, phase_states, states
-from app.tree.words import decided_by, own_token, percent, visible
+from app.tree.words import decided_by, drafter, own_token, percent, visible
 from engine.trace import Node, Phase, Round
 
 Key = int | str  # a node's id; OWN; "again 0", "again 1" … in row order
@@ -47,6 +49,7 @@ class Drawing:
         return below
 
 
+NO_MARKS: Mapping[int, str] = {}
 EMPTY = Drawing((), None)
 
 
@@ -71,7 +74,7 @@ def round_drawing(shown: Round, step: Step, ghosts: bool) -> Drawing:
     """The cards of a recorded round at one of its steps. Which cards there are depends on `ghosts` alone."""
     again = _replayed(shown)
     last, answers = again[-1].key if again else None, step.name == "verify"
-    cards = [*again, *_nodes(shown.nodes, states(shown, step), ghosts, last, answers)]
+    cards = [*again, *_nodes(shown.nodes, states(shown, step), ghosts, last, answers, _copies(shown))]
     own = own_token(shown)
     if own:
         kind: Kind = "bonus" if has_own_token(step) else "hidden"
@@ -89,9 +92,17 @@ def phase_drawing(phase: Phase, ghosts: bool) -> Drawing:
 
 
 def _nodes(
-    nodes: tuple[Node, ...], looks: dict[int, State], ghosts: bool, before: Key | None, answers: bool = False
+    nodes: tuple[Node, ...],
+    looks: dict[int, State],
+    ghosts: bool,
+    before: Key | None,
+    answers: bool = False,
+    marks: Mapping[int, str] = NO_MARKS,
 ) -> list[Card]:
-    """Cards of the nodes; with `answers` they say what the target wanted after them instead of how likely they are."""
+    """Cards of the nodes; with `answers` they say what the target wanted after them instead of how likely they are.
+
+    `marks`: what is written behind that, by node.
+    """
     decided = _decided(nodes)
     shown = [n for n in nodes if n.kept or ghosts or not decided]
     crowded = len(nodes) > CROWDED
@@ -101,12 +112,21 @@ def _nodes(
             before if n.parent < 0 else n.parent,
             looks[n.id],
             visible(n.text),
-            f"→ {visible(n.target_text)}" if answers and n.target_token >= 0 else _path_percent(n),
+            f"→ {visible(n.target_text)}"
+            if answers and n.target_token >= 0
+            else _path_percent(n) + marks.get(n.id, ""),
             math.exp(n.logprob) if n.id else math.nan,
             not n.kept and n.id > 0 and (decided or crowded),
         )
         for n in sorted(shown, key=lambda n: (n.depth, n.parent, n.rank))
     ]
+
+
+def _copies(shown: Round) -> Mapping[int, str]:
+    """In a tree that copied text has joined, which nodes it brought; elsewhere the headline says it of all."""
+    if drafter(shown) != "merged":
+        return NO_MARKS
+    return {n.id: " copied" for n in shown.nodes[1:] if n.kept and is_estimate(shown, n)}
 
 
 def _path_percent(node: Node) -> str:

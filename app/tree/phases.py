@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from app.tree.copied import joined
-from app.tree.words import drafter, plural
+from app.tree.words import drafter, own_token, plural
 from engine.trace import Node, Phase, PhaseName, Round
 
 State = Literal["hidden", "root", "drafted", "pruned", "verified", "accepted", "rejected"]
@@ -186,5 +186,8 @@ def _accept(shown: Round) -> Step:
 def _commit(shown: Round) -> Step:
     kept, dropped = len(shown.kv.kept), shown.kv.appended - len(shown.kv.kept)
     rows = f"{plural(kept, 'cache row')} kept, {dropped} dropped"
-    text = f"{rows}; {plural(len(shown.emitted), 'token')} added to the reply. The target's own token is the next root."
+    own = own_token(shown)
+    goes_on = own is not None and (own in shown.emitted or own in shown.provisional)
+    end = "The target's own token is the next root." if goes_on else "The reply ends here."
+    text = f"{rows}; {plural(len(shown.emitted), 'token')} added to the reply. {end}"
     return Step("commit", 0, "commit", text)

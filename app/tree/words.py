@@ -90,7 +90,7 @@ def own_token_fate(shown: Round, token: Token) -> str:
     }.get(token.source, "plain decoding: one pass of the target, one token")
     if token in shown.provisional:
         return f"{why}; waits for the next pass to confirm it"
-    return why if token in shown.emitted else f"{why}; not in the reply, which had ended before it"
+    return why if token in shown.emitted else f"{why}; not in the reply, which ends before it"
 
 
 def node_fate(shown: Round, node: Node) -> str:
@@ -99,7 +99,7 @@ def node_fate(shown: Round, node: Node) -> str:
     if not node.accepted or node.id == 0 or any(t.node == node.id and t.source == "draft" for t in shown.emitted):
         return fate
     waiting = any(t.node == node.id and t.source == "draft" for t in shown.provisional)
-    end = "; waits for the next pass to confirm it" if waiting else "; not in the reply, which had ended before it"
+    end = "; waits for the next pass to confirm it" if waiting else "; not in the reply, which ends before it"
     return fate + end
 
 
@@ -109,8 +109,8 @@ def summary(shown: Round, count: int | None = None) -> str:
     which = f"Round {shown.index + 1}" + (f" of {count}" if count else "")
     if not shown.drafted:
         return f"{which}: plain, {made}"
-    copied = " copied" if drafter(shown) == "copy" else ""
-    return f"{which}: {len(shown.accepted)} of {shown.verified}{copied} accepted, {made}"
+    origin = {"copy": " copied", "merged": " drafted and copied"}.get(drafter(shown), "")
+    return f"{which}: {len(shown.accepted)} of {shown.verified}{origin} accepted, {made}"
 
 
 def describe(shown: Round) -> str:

@@ -172,3 +172,11 @@ def test_every_card_has_a_number_and_back(corrected):
     assert [key_of(corrected, number) for number in numbers] == [card.key for card in drawing.cards]
     assert key_of(corrected, -1) is None
     assert number_of(corrected, None) == -1
+
+
+def test_copied_nodes_of_a_merged_tree_say_so(merged, copied, shown):
+    """Who drafted a node was to be found only node by node, on the hover card."""
+    found = cards(round_drawing(merged, steps(merged)[-1], True))
+    assert {key for key, card in found.items() if card.number.endswith(" copied")} == {1, 3, 8}
+    for r in (copied, shown):
+        assert not any("copied" in card.number for card in round_drawing(r, steps(r)[-1], True).cards)

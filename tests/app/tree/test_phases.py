@@ -162,3 +162,12 @@ def test_waiting_for_copied_text_is_no_level(merged, copied):
     assert phase_labels(phase, 2) == (["root", "1", "2", "copy", "prune", "verify", "accept", "commit"], 3)
     alone = Phase(4, "level", 1, copied.nodes)
     assert phase_labels(alone, 2) == (["root", "copy", "prune", "verify", "accept", "commit"], 1)
+
+
+def test_a_reply_that_ends_promises_no_next_root(shown):
+    """A stop token is the target's own, and no round grows from it."""
+    assert steps(shown)[-1].sentence.endswith("The target's own token is the next root.")
+    ended = replace(shown, emitted=shown.emitted[:-1])
+    assert steps(ended)[-1].sentence.endswith("The reply ends here.")
+    waiting = replace(ended, provisional=shown.emitted[-1:])
+    assert steps(waiting)[-1].sentence.endswith("is the next root.")

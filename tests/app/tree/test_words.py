@@ -62,6 +62,7 @@ def test_who_drafted_is_said_and_only_guessed_where_it_is_certain(shown, plain):
     """The record decides; of older ones only what their strategy or shape proves is said."""
     copied = replace(shown, drafted_by="copy")
     assert " of 24 copied accepted" in summary(copied)
+    assert " of 24 drafted and copied accepted" in summary(replace(shown, drafted_by="merged"))
     assert "of 24 copied accepted" in describe(copied)
     assert dict(facts(copied, 1)[2])["drafted by"] == "copied text"
     assert "an estimate" in dict(facts(copied, 1)[2])["draft p"]
@@ -96,8 +97,8 @@ def test_own_token_that_was_cut_off_says_so(shown):
     cut = replace(shown, emitted=shown.emitted[:2])
     own = own_token(cut)
     assert own.id == shown.emitted[-1].id
-    assert own_token_fate(cut, own).endswith("not in the reply, which had ended before it")
-    assert node_fate(cut, cut.nodes[cut.accepted[-1]]).endswith("not in the reply, which had ended before it")
+    assert own_token_fate(cut, own).endswith("not in the reply, which ends before it")
+    assert node_fate(cut, cut.nodes[cut.accepted[-1]]).endswith("not in the reply, which ends before it")
     assert node_fate(cut, cut.nodes[cut.accepted[0]]) == cut.fate(cut.nodes[cut.accepted[0]])
 
 
