@@ -107,11 +107,12 @@ def test_progress_and_cancel(status, qtbot):
         (Progress("x", 3, 30), "3 of 30"),
         (Progress("x", 0, 0), ""),
         (Progress("x", 0, 1), ""),
+        (Progress("x", 1, 2), ""),
         (Progress("x", 12_000_000, 0, "B"), "12 MB"),
     ],
 )
 def test_amounts(progress, words):
-    """Bytes in MB, steps as they are, nothing where nothing is known."""
+    """Bytes in MB, steps as they are, nothing where nothing is known or too few to count."""
     assert amount(progress) == words
 
 
