@@ -8,7 +8,8 @@ from PySide6.QtTest import QTest
 
 from app.chat.message_view import MessageView
 from app.chat.pane import ChatPane
-from app.store import Message
+from app.chat.request import Request
+from app.store import Message, Store
 
 
 def message(number: int, role: str = "assistant", text: str = "text", **changes: object) -> Message:
@@ -35,3 +36,21 @@ def view_of(pane: ChatPane, number: int) -> MessageView:
 def settle(ms: int = 30) -> None:
     """Let timers and layouts run."""
     QTest.qWait(ms)
+
+
+class Engine:
+    """Answers requests as the window does: stores in its own way, tells the pane."""
+
+    def __init__(self, pane: ChatPane, store: Store) -> None:
+        self.pane, self.store = pane, store
+        self.requests: list[Request] = []
+        pane.generate.connect(self.requests.append)
+
+    def answer(self, text: str, reason: str = "stop_token", stats: dict[str, object] | None = None) -> int:
+        """Stream and finish the newest request."""
+        request = self.requests[-1]
+        for word in text.split(" "):
+            self.pane.view.append_text(request.message, word + " ")
+        self.store.messages.finish(request.message, text, reason, stats)
+        self.pane.finished(request.message, reason, stats, text)
+        return request.message

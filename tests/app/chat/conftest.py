@@ -3,9 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from app.chat.conversation import ConversationView
 from app.chat.pane import ChatPane
 from app.selection import Selection
 from app.store import Store
+from tests.app.chat.chat_help import Engine
 
 
 def pytest_collection_finish() -> None:
@@ -38,4 +40,21 @@ def pane(qtbot, store: Store, selection: Selection) -> ChatPane:
     made.show()
     qtbot.waitExposed(made)
     made.open_chat(store.chats.new().id)
+    return made
+
+
+@pytest.fixture
+def engine(pane: ChatPane, store: Store) -> Engine:
+    """The other side of the pane."""
+    return Engine(pane, store)
+
+
+@pytest.fixture
+def view(qtbot, selection: Selection) -> ConversationView:
+    """A shown conversation, empty."""
+    made = ConversationView(selection)
+    qtbot.addWidget(made)
+    made.resize(640, 500)
+    made.show()
+    qtbot.waitExposed(made)
     return made

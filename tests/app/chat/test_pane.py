@@ -1,41 +1,12 @@
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.chat.files import export_chat, file_name, import_chat
 from app.chat.pane import ChatPane
-from app.chat.request import Request
-from app.chat.stats import footer, message_stats
 from app.store import Store, StoreError
 from app.theme import FONT_SIZE_DEFAULT, theme
-from tests.app.chat.chat_help import settle, view_of
+from tests.app.chat.chat_help import Engine, settle, view_of
 from tests.fake_turn import fake_turn
-
-
-class Engine:
-    """Answers requests as the window does: stores in its own way, tells the pane."""
-
-    def __init__(self, pane: ChatPane, store: Store) -> None:
-        self.pane, self.store = pane, store
-        self.requests: list[Request] = []
-        pane.generate.connect(self.requests.append)
-
-    def answer(self, text: str, reason: str = "stop_token", stats: dict[str, object] | None = None) -> int:
-        """Stream and finish the newest request."""
-        request = self.requests[-1]
-        for word in text.split(" "):
-            self.pane.view.append_text(request.message, word + " ")
-        self.store.messages.finish(request.message, text, reason, stats)
-        self.pane.finished(request.message, reason, stats, text)
-        return request.message
-
-
-@pytest.fixture
-def engine(pane: ChatPane, store: Store) -> Engine:
-    """The other side of the pane."""
-    return Engine(pane, store)
 
 
 def contents(pane: ChatPane, store: Store) -> list[str]:
@@ -251,43 +222,6 @@ def test_font_size_keys(pane: ChatPane, engine: Engine) -> None:
     assert theme().font_size == FONT_SIZE_DEFAULT + 1
     QTest.keyClick(pane.composer.input, Qt.Key.Key_0, Qt.KeyboardModifier.ControlModifier)
     assert theme().font_size == FONT_SIZE_DEFAULT
-
-
-def test_numbers_below_a_reply(pane: ChatPane) -> None:
-    """From the records, in the words of the status line; nan is left out, and no name or number breaks in two."""
-    turn = fake_turn(2, rounds=10)
-    stats = message_stats(turn)
-    assert stats["tokens"] == len(turn.tokens)
-    assert stats["accepted"] == turn.stats().accepted
-    line = footer(stats | {"model": "Small-135M"}, "length")
-    assert f" · τ\u00a0{turn.stats().tau:.2f} · EAGLE\u20113\u00a0tree · Small\u2011135M · " in line
-    assert line.endswith("stopped at the length limit")
-    assert "seed" not in line
-    assert "seed\u00a077 ·" in footer(message_stats(fake_turn(77, rounds=3, temperature=0.4)), "length")
-    empty = message_stats(fake_turn(2, rounds=0))
-    assert "nan" not in footer(empty, "cancelled")
-    assert footer(stats | {"tokens": 0}, "cancelled") == "stopped"  # before the first word there is nothing to tell
-    assert footer({}, "stop_token") == ""
-    assert footer({"tokens": "many", "tau": None}, "stop_token") == ""
-
-
-def test_files_out_and_in(pane: ChatPane, engine: Engine, store: Store, tmp_path: Path) -> None:
-    """Markdown and JSON by extension, which is added when missing; back in as a new chat."""
-    pane.send("q1")
-    engine.answer("a1")
-    written = export_chat(store, pane.chat, tmp_path / "x.json")
-    assert export_chat(store, pane.chat, tmp_path / "chat.v2").name == "chat.v2.md"
-    copy = import_chat(store, written)
-    assert [m.content for m in store.messages.path(copy.id)] == ["q1", "a1"]
-    with pytest.raises(StoreError, match=r"chat\.v2\.md is Markdown"):
-        import_chat(store, tmp_path / "chat.v2.md")
-    written.write_text(written.read_text().replace('"sampling": {}', '"sampling": {"temperature": 99}'))
-    with pytest.raises(
-        StoreError, match=r"x\.json cannot be imported: its sampling values are wrong: temperature is 99"
-    ):
-        import_chat(store, written)
-    assert file_name('a/b: "c"?\n…', "md") == "a b c.md"
-    assert file_name("...", "json") == "chat.json"
 
 
 def test_versions_by_keyboard(pane: ChatPane, engine: Engine) -> None:
