@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QGridLayout, QScrollArea, QSizePolicy, QWidget
 
 from app.theme import GAP
 
@@ -65,7 +65,7 @@ class FlowGrid(QWidget):
     def arrange(self, *, force: bool = False) -> None:
         """Put the widgets where they belong at the present width."""
         shown = self.shown()
-        columns = min(max(1, len(shown)), self.columns_at(self.width())) if self._sized else max(1, len(shown))
+        columns = min(max(1, len(shown)), self.columns_at(self.room)) if self._sized else max(1, len(shown))
         if self._even and shown:
             columns = -(-len(shown) // -(-len(shown) // columns))
         if columns == self.columns and not force:
@@ -83,6 +83,14 @@ class FlowGrid(QWidget):
             if self._stretch_rows:
                 self._grid.setRowStretch(row, 1)
         self.columns = columns
+
+    @property
+    def room(self) -> int:
+        """The width that decides: in a scroll area the area's own, or the scroll bar would cost a column, and the
+        column that is missing would keep the scroll bar."""
+        viewport = self.parentWidget()
+        area = viewport.parentWidget() if viewport is not None else None
+        return area.width() if isinstance(area, QScrollArea) else self.width()
 
     def columns_at(self, width: int) -> int:
         """How many columns fit into a width."""

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPainterPath, QPen
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.theme import theme
@@ -71,6 +71,8 @@ class NodeItem(QGraphicsItem):
         face, small = measures.face(style.bold, self._small), measures.small
         inside = self.rect.adjusted(measures.pad, 0, -measures.pad, 0)
         number, room = small.fit(self.number, inside.width()), inside.width()
+        if not self._small and face.width(self.text) > room >= measures.small.width(self.text):
+            face = measures.small  # smaller rather than cut
         beside = self._small and measures.sideways
         text = face.fit(self.text, room - (small.width(number) + measures.pad if beside and number else 0))
         if beside:
@@ -153,6 +155,8 @@ class EdgesItem(QGraphicsItem):
         self._rect = QRectF()
         self._paths: list[tuple[QPen, QPainterPath]] = []
         self._labels: list[Line] = []
+        self._grounds: list[QRectF] = []
+        self._surface = QColor()
         self.setZValue(0)
         self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
 
@@ -168,6 +172,9 @@ class EdgesItem(QGraphicsItem):
             _add_curve(path, *edge.start, *edge.end, measures.sideways)
         self._paths = list(paths.values())
         text, muted = theme().color("text"), theme().color("muted")
+        self._surface = theme().color("surface")
+        self._surface.setAlpha(205)
+        self._grounds = [e.at for e in edges if e.label]  # a line that passes behind a number must not cross it out
         self._labels = [
             line(measures.small, e.label, e.at, text if e.kind == "accepted" else muted, CENTRE)
             for e in edges
@@ -185,6 +192,8 @@ class EdgesItem(QGraphicsItem):
             painter.drawPath(path)
         if option.levelOfDetailFromTransform(painter.worldTransform()) < LEGIBLE:
             return
+        for ground in self._grounds:
+            painter.fillRect(ground, self._surface)
         paint_lines(painter, self._labels)
 
 

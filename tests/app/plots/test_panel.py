@@ -19,6 +19,7 @@ from app.plots.panel import AT_FIRST, STAGGER_MS, PlotPanel
 from app.selection import Selection
 from app.theme import FONT_SIZE_DEFAULT, theme
 from engine import Turn
+from engine.errors import EyrieError
 from tests.fake_engine import long_turn
 from tests.fake_turn import fake_turn
 
@@ -156,7 +157,7 @@ def test_csv_holds_what_is_shown(panel, selection, qtbot, tmp_path, name):
     turn = fake_turn(1, rounds=9)
     selection.show_turn(turn)
     path = tmp_path / "chart.csv"
-    panel.export(name, path)
+    assert panel.export(name, path)() == path
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
     if name == "acceptance":
         assert [int(r["emitted_tokens"]) for r in rows] == [len(r.emitted) for r in turn.rounds]
@@ -175,17 +176,31 @@ def test_png_is_a_picture(panel, selection, tmp_path, name):
     """Twice the size of the screen, and not empty."""
     selection.show_turn(fake_turn(1))
     path = tmp_path / "chart.png"
-    panel.export(name, path)
+    assert panel.export(name, path)() == path
     image = QImage(str(path))
     assert image.width() == 2 * panel.charts[name].width()
     colors = {image.pixelColor(x, y).name() for x in range(0, image.width(), 7) for y in range(0, image.height(), 7)}
     assert len(colors) > 3
 
 
-def test_unwritable_export_raises(panel, tmp_path):
-    """The window turns it into a sentence."""
-    with pytest.raises(OSError, match=r"cannot be written|No such file"):
-        panel.export("speed", tmp_path / "missing" / "x.png")
+@pytest.mark.parametrize("kind", ["png", "csv"])
+def test_an_unwritable_export_is_one_sentence(panel, tmp_path, kind):
+    """What, where, what to do."""
+    write = panel.export("speed", tmp_path / "missing" / f"x.{kind}")
+    with pytest.raises(EyrieError, match=rf"x.{kind} cannot be written.*: choose another place"):
+        write()
+
+
+def test_an_export_draws_no_other_chart(panel, selection, tmp_path, monkeypatch):
+    """Drawing all of them for one table held the window for 60 ms."""
+    selection.show_turn(fake_turn(1))
+    drawn = []
+    for name, chart in panel.charts.items():
+        monkeypatch.setattr(chart, "draw", lambda name=name: drawn.append(name))
+    panel.export("speed", tmp_path / "x.csv")
+    assert drawn == []
+    panel.export("speed", tmp_path / "x.png")
+    assert drawn == ["speed"]
 
 
 def test_theme_reaches_the_plots(panel, selection, qtbot):
@@ -344,3 +359,17 @@ def test_copied_tokens_have_their_own_part_of_the_bar(panel, selection, qtbot):
     assert list(chart.copied.getOriginalDataset()[1]) == [0, 0, 0, 0, turn.rounds[4].accepted_emitted, 0]
     assert chart.value_at(5).splitlines()[1] == "17 tokens, 16 copied"
     assert [row[2] for row in chart.rows()] == [0, 0, 0, 0, 16, 0]
+
+
+def test_a_scroll_bar_that_was_needed_once_goes_again(panel, selection, qtbot):
+    """Three charts stood in a row, then two and a scroll bar for good, after the window had been lower for a moment."""
+    selection.show_turn(fake_turn(1))
+    settle(panel, qtbot, 20)
+    panel.set_shown(AT_FIRST)
+    panel.resize(597, 147)
+    qtbot.waitUntil(lambda: panel._grid.columns == 3)
+    panel.resize(597, 60)
+    qtbot.wait(20)
+    panel.resize(597, 147)
+    qtbot.wait(20)
+    assert panel._grid.columns == 3

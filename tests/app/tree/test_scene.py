@@ -10,7 +10,7 @@ from PySide6.QtGui import QImage, QPainter
 
 from app.theme import theme
 from app.tree.drawing import OWN, round_drawing
-from app.tree.look import Measures, edge_width, look, mark_path
+from app.tree.look import SMALL, Face, Measures, edge_width, look, mark_path
 from app.tree.phases import steps
 from app.tree.scene import TreeScene
 from tests.fake_turn import fake_turn
@@ -160,6 +160,15 @@ def test_long_tokens_are_cut_in_the_middle(scene):
     assert item.shown_text.startswith("<b>")  # tags are text
     measures = Measures(True)
     assert measures.bold.width(item.shown_text) <= item.rect.width()
+
+
+def test_a_word_that_is_just_too_long_is_written_smaller(scene):
+    """“ingredients” was “ing…ents” in an empty window."""
+    shown = fake_turn(1, rounds=1, topk=2, depth=2, length=2, tokens=[" ingredients", " end"], accept=1.0).rounds[0]
+    show(scene, shown)
+    item = next(i for i in scene.nodes.values() if i.text == "␣ingredients" and i.kind == "accepted")
+    assert item.shown_text == "␣ingredients"
+    assert Face(SMALL).width(item.shown_text) <= item.rect.width()
 
 
 def test_rings_go_where_they_are_put(scene, shown):
