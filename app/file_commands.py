@@ -96,19 +96,20 @@ class FileCommands(QObject):
         """Keep the shown tree as "png" or "svg"."""
         path = self._ask("Save the tree", f"tree.{kind}", f"Picture (*.{kind})", (f".{kind}",))
         if path is not None:
-            self._panels.tree.save_picture(path, kind)
+            self._panels.tree.draw_picture(path, kind)
+
+    def write_picture(self, write: Callable[[], Path]) -> None:
+        """Write what was drawn, in another thread."""
+        self._tasks.run_beside(
+            write, "saving a picture", lambda path: self.said.emit(f"Saved {path}."), self.problem.emit
+        )
 
     def save_plot(self, name: str, kind: str) -> None:
         """Keep a chart as "png" or "csv"."""
         path = self._ask("Save the chart", f"{name}.{kind}", f"*.{kind}", (f".{kind}",))
         if path is None:
             return
-        try:
-            self._panels.plots.export(name, path)
-        except OSError as error:
-            self.problem.emit(f"{path} cannot be written ({error.strerror or error}): choose another place.")
-        else:
-            self.said.emit(f"Saved {path}.")
+        self.write_picture(self._panels.plots.export(name, path))
 
     # Conversations
 

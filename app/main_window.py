@@ -132,8 +132,8 @@ class MainWindow(QMainWindow):
         self.tasks.failed.connect(self.complain)
         for problem in (p.chats.problem, p.pane.problem, p.tree.problem, f.problem):
             problem.connect(self.complain)
-        for news in (p.tree.message, f.said):
-            news.connect(self.say)
+        f.said.connect(self.say)
+        p.tree.picture_drawn.connect(f.write_picture)
         p.sliders.refused.connect(lambda text: p.messages.show_message(text, "warning", key="refused"))
         p.pane.provenance_changed.connect(lambda on: self.actions_.set_checked("provenance", on))
         p.welcome.trace_chosen.connect(f.open_trace)

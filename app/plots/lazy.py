@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,9 +88,9 @@ class LazyPlots(QWidget):
         if self._panel is not None:
             self._panel.flush()
 
-    def export(self, name: str, path: Path) -> None:
-        """Write a chart as PNG or CSV. Raises `OSError`."""
-        self.panel().export(name, path)
+    def export(self, name: str, path: Path) -> Callable[[], Path]:
+        """A chart for that file, PNG or CSV; the call writes it."""
+        return self.panel().export(name, path)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The window's picture is made: load soon."""

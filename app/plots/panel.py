@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from app.flow_grid import FlowGrid
 from app.plots.acceptance_chart import AcceptanceChart
 from app.plots.bar_chart import DepthChart, RankChart
 from app.plots.chart import Chart
-from app.plots.export import csv_text, picture
+from app.plots.export import csv_text, picture, write_picture, write_text
 from app.plots.series import RoundSeries
 from app.plots.speed_chart import SpeedChart
 from app.plots.time_chart import TimeChart
@@ -93,14 +93,14 @@ class PlotPanel(QWidget):
         """Do a waiting redraw now."""
         self._throttle.flush()
 
-    def export(self, name: str, path: Path) -> None:
-        """Write one chart as PNG or CSV, by the ending of `path`. Raises `OSError`."""
-        self._redraw()
+    def export(self, name: str, path: Path) -> Callable[[], Path]:
+        """One chart for that file, PNG or CSV by its ending: drawn now, written by the call, from any thread."""
+        self.series.update(self._selection.turn)
         chart = self.charts[name]
         if path.suffix == ".csv":
-            path.write_text(csv_text(chart), encoding="utf-8")
-        elif not picture(chart).save(str(path)):
-            raise OSError(f"{path.name} cannot be written there.")
+            return partial(write_text, path, csv_text(chart))
+        chart.refresh()
+        return partial(write_picture, path, picture(chart))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Catch up."""
@@ -115,6 +115,7 @@ class PlotPanel(QWidget):
             self._grid.add(chart)
             button = QToolButton(text=name.capitalize(), checkable=True, autoRaise=True)
             button.setToolTip(f"Show or hide: {chart.title}")
+            button.setAccessibleName(f"Chart: {chart.title}")
             button.clicked.connect(partial(self._toggled, name))
             row.addWidget(button)
             self.buttons[name] = button
@@ -126,6 +127,7 @@ class PlotPanel(QWidget):
         self.export_button.setMenu(export)
         self.export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.export_button.setToolTip("Save a chart as a picture or its numbers as CSV")
+        self.export_button.setAccessibleName("Export a chart")
         row.addWidget(self.export_button)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)

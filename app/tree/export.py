@@ -1,11 +1,14 @@
 """The whole tree as a picture file: PNG at twice the size, or SVG, with its title and legend.
 
-Everything is drawn, not only what is in sight; a missing extension is added. Knows scenes, no windows.
+Everything is drawn, not only what is in sight; a missing extension is added. A picture is drawn at once and written by
+the call that is returned, from any thread: packing a large one takes a tenth of a second. Knows scenes, no windows.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, QSize, Qt
@@ -24,6 +27,8 @@ LARGEST = 50_000_000  # pixels of a picture; other programs refuse much larger o
 MARGIN = 16.0
 WIDTH_LEAST = 640.0  # the legend needs some width
 
+Write = Callable[[], Path]  # writes a picture; returns its path with the extension, or raises `ExportError`
+
 
 class ExportError(EyrieError):
     """A picture cannot be made or written."""
@@ -34,8 +39,8 @@ def with_suffix(path: Path, suffix: str) -> Path:
     return path if path.suffix.lower() == suffix else path.with_name(path.name + suffix)
 
 
-def save_png(scene: TreeScene, path: Path, title: str = "", scale: float = SCALE) -> Path:
-    """Write the whole scene as PNG, `scale` pixels per scene unit; returns the path with its extension."""
+def draw_png(scene: TreeScene, path: Path, title: str = "", scale: float = SCALE) -> Write:
+    """The whole scene as PNG, `scale` pixels per scene unit."""
     path, size = with_suffix(path, ".png"), _size(scene, title)
     scale = min(scale, math.sqrt(LARGEST / (size.width() * size.height())))
     image = QImage(int(size.width() * scale), int(size.height() * scale), QImage.Format.Format_RGB32)
@@ -44,6 +49,10 @@ def save_png(scene: TreeScene, path: Path, title: str = "", scale: float = SCALE
     with QPainter(image) as painter:
         painter.scale(scale, scale)
         _draw(scene, painter, size, title)
+    return partial(_write_png, path, image)
+
+
+def _write_png(path: Path, image: QImage) -> Path:
     data = QByteArray()
     buffer = QBuffer(data)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -52,8 +61,8 @@ def save_png(scene: TreeScene, path: Path, title: str = "", scale: float = SCALE
     return _write(path, data)
 
 
-def save_svg(scene: TreeScene, path: Path, title: str = "") -> Path:
-    """Write the whole scene as SVG; returns the path with its extension."""
+def draw_svg(scene: TreeScene, path: Path, title: str = "") -> Write:
+    """The whole scene as SVG."""
     from PySide6.QtSvg import QSvgGenerator  # a library of its own, and rarely wanted
 
     path, size = with_suffix(path, ".svg"), _size(scene, title)
@@ -67,7 +76,7 @@ def save_svg(scene: TreeScene, path: Path, title: str = "") -> Path:
     generator.setDescription("Draft tree of one round of speculative decoding, drawn by Eyrie")
     with QPainter(generator) as painter:
         _draw(scene, painter, size, title)
-    return _write(path, data)
+    return partial(_write, path, data)
 
 
 def _size(scene: TreeScene, title: str) -> QRectF:

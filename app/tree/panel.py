@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.selection import Selection
 from app.throttle import Throttle
-from app.tree.export import save_png, save_svg
+from app.tree.export import draw_png, draw_svg
 from app.tree.panes import Panes
 from app.tree.phases import phase_labels, phase_step
 from app.tree.stepper import Stepper
@@ -30,12 +30,13 @@ class TreePanel(Panes):
     """Everything about the shown round.
 
     Signals:
-        message, problem: one sentence about a saved picture: where it is, or why it could not be saved.
+        picture_drawn: a picture of the tree; calling it writes its file, in whatever thread.
+        problem: one sentence: why none was drawn.
         engine_step_requested: Space while the stepped engine waits: let it go on.
         export_trace_requested, export_rounds_requested: the menu's entries that need the whole turn.
     """
 
-    message = Signal(str)
+    picture_drawn = Signal(object)
     problem = Signal(str)
     engine_step_requested = Signal()
     export_trace_requested = Signal()
@@ -64,17 +65,14 @@ class TreePanel(Panes):
         """Shift+Space."""
         self.stepper.back()
 
-    def save_picture(self, path: Path, kind: str) -> Path | None:
-        """Write the tree as "png" or "svg"; says in `message` or `problem` what came of it."""
+    def draw_picture(self, path: Path, kind: str) -> None:
+        """The tree as "png" or "svg", for that file: `picture_drawn`, or `problem`."""
         shown = self.selection.current()
+        draw = draw_svg if kind == "svg" else draw_png
         try:
-            save = save_svg if kind == "svg" else save_png
-            written = save(self.view.tree, path, summary(shown) if shown else "")
+            self.picture_drawn.emit(draw(self.view.tree, path, summary(shown) if shown else ""))
         except EyrieError as error:
             self.problem.emit(str(error))
-            return None
-        self.message.emit(f"Saved {written}.")
-        return written
 
     def _connect(self) -> None:
         s = self.selection
@@ -103,7 +101,7 @@ class TreePanel(Panes):
         h.top_down_toggled.connect(self._top_down)
         self.pane_opened.connect(self._draw)
         h.fit_requested.connect(self.view.fit)
-        h.picture_chosen.connect(self.save_picture)
+        h.picture_chosen.connect(self.draw_picture)
         h.trace_requested.connect(self.export_trace_requested)
         h.rounds_requested.connect(self.export_rounds_requested)
 

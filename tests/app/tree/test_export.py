@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QImage
 
 from app.tree.drawing import round_drawing
-from app.tree.export import ExportError, save_png, save_svg
+from app.tree.export import ExportError, draw_png, draw_svg
 from app.tree.phases import steps
 from app.tree.scene import TreeScene
 from app.tree.words import visible
@@ -25,7 +25,7 @@ def scene(qapp, shown):
 
 def test_png_is_the_whole_scene_at_twice_its_size(scene, tmp_path):
     """Not only what is in sight, and sharp on a wall."""
-    path = save_png(scene, tmp_path / "tree", "Round 5")
+    path = draw_png(scene, tmp_path / "tree", "Round 5")()
     assert path == tmp_path / "tree.png"
     image, rect = QImage(str(path)), scene.content_rect
     assert image.width() >= 2 * rect.width()
@@ -34,7 +34,7 @@ def test_png_is_the_whole_scene_at_twice_its_size(scene, tmp_path):
 
 def test_svg_holds_every_token(scene, shown, tmp_path):
     """Text stays text, so that it can be searched and restyled."""
-    path = save_svg(scene, tmp_path / "tree", "Round <5>")
+    path = draw_svg(scene, tmp_path / "tree", "Round <5>")()
     assert path.suffix == ".svg"
     root = ET.parse(path).getroot()
     texts = "".join(root.itertext())
@@ -47,36 +47,37 @@ def test_svg_holds_every_token(scene, shown, tmp_path):
 
 def test_the_extension_is_added_only_when_missing(scene, tmp_path):
     """`tree.v2` is a name, not a type."""
-    assert save_svg(scene, tmp_path / "tree.SVG").name == "tree.SVG"
-    assert save_svg(scene, tmp_path / "tree.v2").name == "tree.v2.svg"
+    assert draw_svg(scene, tmp_path / "tree.SVG")().name == "tree.SVG"
+    assert draw_svg(scene, tmp_path / "tree.v2")().name == "tree.v2.svg"
 
 
 def test_rings_are_not_in_the_picture_and_stay_on_screen(scene, shown, tmp_path):
     """What the mouse was over is nobody's business."""
-    plain = save_svg(scene, tmp_path / "a").read_bytes()
+    plain = draw_svg(scene, tmp_path / "a")().read_bytes()
     scene.mark("hovered", shown.accepted[0])
     scene.mark("pinned", shown.accepted[1])
-    assert save_svg(scene, tmp_path / "b").read_bytes() == plain
+    assert draw_svg(scene, tmp_path / "b")().read_bytes() == plain
     assert scene.marked("hovered") == shown.accepted[0]
     assert scene.nodes[shown.accepted[1]].pinned
 
 
 def test_an_unwritable_place_is_one_sentence(scene, tmp_path):
     """What, where, what to do; both kinds."""
-    for save, name in ((save_png, "x.png"), (save_svg, "x.svg")):
+    for draw, name in ((draw_png, "x.png"), (draw_svg, "x.svg")):
+        write = draw(scene, tmp_path / "missing" / "x")
         with pytest.raises(ExportError, match=rf"{name} cannot be written \(no such file or directory\): choose"):
-            save(scene, tmp_path / "missing" / "x")
+            write()
 
 
 def test_nothing_to_save_is_said(qapp, tmp_path):
     """An empty file would look like success."""
     with pytest.raises(ExportError, match="no tree to save yet"):
-        save_png(TreeScene(), tmp_path / "x")
+        draw_png(TreeScene(), tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_huge_scenes_are_scaled_down(scene, tmp_path, monkeypatch):
     """A picture must never fail for being large."""
     monkeypatch.setattr("app.tree.export.LARGEST", 90_000)
-    image = QImage(str(save_png(scene, tmp_path / "x", scale=1000.0)))
+    image = QImage(str(draw_png(scene, tmp_path / "x", scale=1000.0)()))
     assert 80_000 < image.width() * image.height() <= 90_000

@@ -241,14 +241,23 @@ def test_a_stepped_engine_is_shown_and_pulled(panel, selection, turn, qtbot):
     qtbot.waitUntil(lambda: panel.view.shown is turn.rounds[4])
 
 
-def test_pictures_are_saved_with_words(looking, tmp_path, qtbot):
-    """Where it went, or why not: one sentence, no dialog, no traceback."""
-    with qtbot.waitSignal(looking.message) as said:
-        assert looking.save_picture(tmp_path / "tree", "svg") == tmp_path / "tree.svg"
-    assert said.args == [f"Saved {tmp_path / 'tree.svg'}."]
-    with qtbot.waitSignal(looking.problem) as said:
-        assert looking.save_picture(tmp_path / "no" / "tree", "png") is None
-    assert "cannot be written" in said.args[0]
+def test_pictures_are_drawn_now_and_written_elsewhere(looking, tmp_path, qtbot):
+    """Packing a PNG took a tenth of a second in which the window stood still."""
+    for kind in ("png", "svg"):
+        with qtbot.waitSignal(looking.picture_drawn) as drawn:
+            looking.draw_picture(tmp_path / "tree", kind)
+        assert not list(tmp_path.glob(f"*.{kind}"))
+        write = drawn.args[0]
+        looking.view.set_ghosts(kind == "png")  # what is drawn stays as it was
+        assert write() == tmp_path / f"tree.{kind}"
+        assert (tmp_path / f"tree.{kind}").stat().st_size > 1000
+
+
+def test_why_no_picture_was_drawn_is_one_sentence(panel, tmp_path, qtbot):
+    """No dialog, no traceback."""
+    with qtbot.waitSignal(panel.problem) as said:
+        panel.draw_picture(tmp_path / "tree", "png")
+    assert "no tree to save yet" in said.args[0]
 
 
 def test_exports_of_the_turn_are_asked_for(looking, qtbot):
