@@ -53,7 +53,7 @@ def _chat(window: MainWindow) -> dict[str, Callable[..., object]]:
         window.models.cancel()
 
     return {
-        "find": view.open_find,
+        "find": window.pages.find,
         "search_chats": window.pages.search_chats,
         "regenerate": view.regenerate_last,
         "edit_prompt": view.edit_last_prompt,

@@ -1,16 +1,16 @@
-"""A line around the widget with the focus, for those that draw none of their own: tree, lists, charts, conversation."""
+"""A line around the widget with the focus, for those that draw none, or one that is hard to see, of their own."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QRegion
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QGraphicsView, QScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QGraphicsView, QScrollArea, QSlider, QToolButton, QWidget
 from shiboken6 import isValid
 
 from app.theme import theme
 
 WIDTH = 2  # pixels
-_RINGED = (QGraphicsView, QScrollArea, QAbstractItemView)
+_RINGED = (QGraphicsView, QScrollArea, QAbstractItemView, QSlider)
 
 
 class FocusRing(QWidget):
@@ -37,7 +37,8 @@ class FocusRing(QWidget):
         for widget in filter(isValid, self._watched):
             widget.removeEventFilter(self)
         self._watched.clear()
-        ringed = isinstance(new, _RINGED) and self._window.isAncestorOf(new)
+        bare = isinstance(new, _RINGED) or (isinstance(new, QToolButton) and new.autoRaise())
+        ringed = new is not None and bare and self._window.isAncestorOf(new)
         self._around = new if ringed else None
         self.setVisible(ringed)
         if ringed:

@@ -8,6 +8,7 @@ from typing import Literal
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QGuiApplication
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -18,6 +19,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from app.theme import GAP, GAP_SMALL, theme
 
@@ -62,15 +64,15 @@ class Message(QFrame):
         self.detail: QPlainTextEdit | None = None
         if detail:
             self._add_detail(row, outer, detail)
-        close = QToolButton()
-        close.setText("✕")
-        close.setAutoRaise(True)
-        close.setToolTip("Close this message")
-        close.setAccessibleName("Close this message")
-        close.clicked.connect(self.leave)
-        row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
+        self.close_button = QToolButton()
+        self.close_button.setText("✕")
+        self.close_button.setAutoRaise(True)
+        self.close_button.setToolTip("Close this message")
+        self.close_button.setAccessibleName("Close this message")
+        self.close_button.clicked.connect(self.leave)
+        row.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
         self._timer = QTimer(self, interval=STAY_MS, singleShot=True)
-        self._timer.timeout.connect(self.leave)
+        self._timer.timeout.connect(self.time_out)
         if self._leaves:
             self._timer.start()
         theme().changed.connect(self._restyle)
@@ -79,6 +81,18 @@ class Message(QFrame):
     def leave(self) -> None:
         """Go away."""
         self._bar.remove(self)
+
+    def time_out(self) -> None:
+        """Go away, but not from under the keyboard."""
+        if self.has_focus():
+            self._timer.start()
+        else:
+            self.leave()
+
+    def has_focus(self) -> bool:
+        """Whether the focus is on one of its buttons or its details."""
+        focus = self.window().focusWidget()
+        return focus is not None and self.isAncestorOf(focus)
 
     def event(self, event: QEvent) -> bool:
         """Hold the message while the mouse is on it."""
@@ -133,7 +147,10 @@ class Message(QFrame):
 
 
 class MessageBar(QWidget):
-    """Up to three messages, newest below; an older one gives way, errors last."""
+    """Up to three messages, newest below; an older one gives way, errors last.
+
+    The focus goes back to where it was when the last message that had it is closed.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -141,6 +158,10 @@ class MessageBar(QWidget):
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(0)
         self.messages: list[Message] = []
+        self._before: QWidget | None = None  # had the focus before a message had it
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.focusChanged.connect(self._focus_moved)
         self.setAccessibleName("Messages")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.hide()
@@ -182,8 +203,22 @@ class MessageBar(QWidget):
     def remove(self, message: Message) -> None:
         """Remove one; harmless when it is gone already."""
         if message in self.messages:
+            focused = message.has_focus()
             self.messages.remove(message)
             self._layout.removeWidget(message)
+            if focused:
+                self._lead_on()
             message.hide()
             message.deleteLater()
             self.setVisible(bool(self.messages))
+
+    def _lead_on(self) -> None:
+        """Put the focus on the next message, or where it was before."""
+        if self.messages:
+            self.messages[-1].close_button.setFocus()
+        elif self._before is not None and isValid(self._before) and self._before.isVisible():
+            self._before.setFocus()
+
+    def _focus_moved(self, old: QWidget | None, new: QWidget | None) -> None:
+        if new is not None and old is not None and self.isAncestorOf(new) and not self.isAncestorOf(old):
+            self._before = old

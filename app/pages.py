@@ -30,6 +30,7 @@ class Pages(QObject):
         p.recording.view.turn_wanted.connect(self._show_recording_again)
         f.trace_opened.connect(self.show_recording)
         f.chat_imported.connect(self._imported)
+        p.middle.currentChanged.connect(self._page_changed)
 
     def show_first(self) -> None:
         """The chat of last time, or the welcome page."""
@@ -51,7 +52,20 @@ class Pages(QObject):
     def show_welcome(self) -> None:
         """The welcome page."""
         self._panels.show_page(self._panels.welcome)
-        self._panels.welcome.take_focus()
+        self.take_focus()
+
+    def take_focus(self) -> None:
+        """Put the focus where the page is begun."""
+        p = self._panels
+        if p.page is p.welcome:
+            p.welcome.take_focus()
+        else:
+            (p.pane.composer.input if p.page is p.pane else p.recording.view.flow).setFocus()
+
+    def find(self) -> None:
+        """Search in the conversation or the recording that is seen."""
+        p = self._panels
+        (p.recording.view if p.page is p.recording else p.pane.view).open_find()
 
     def open_chat(self, chat: int, message: int = 0, words: str = "") -> None:
         """Show a chat in the middle and its newest rounds on the right."""
@@ -79,8 +93,15 @@ class Pages(QObject):
         p = self._panels
         p.recording.show_turn(turn, name)
         p.show_page(p.recording)
-        p.recording.view.flow.setFocus()  # the field for messages went with the chat
+        self.take_focus()  # the field for messages went with the chat
         self._presenter.show_recording(turn)
+
+    def _page_changed(self) -> None:
+        p, actions = self._panels, self._window.actions_
+        p.chats.covered = p.page is not p.pane
+        actions["find"].setEnabled(p.page is not p.welcome)
+        for name in ("regenerate", "edit_prompt"):
+            actions[name].setEnabled(p.page is p.pane)
 
     def _close_recording(self) -> None:
         if self._panels.pane.chat:

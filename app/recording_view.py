@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.chat.conversation import ConversationView
+from app.chat.pane_keys import bind_zoom
 from app.chat.stats import message_stats
 from app.icons import icon
 from app.selection import Selection
@@ -58,6 +59,8 @@ class RecordingView(QWidget):
         layout.setSpacing(0)
         layout.addWidget(self.bar)
         layout.addWidget(self.view, 1)
+        bind_zoom(self)
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self).activated.connect(self.view.open_find)
         theme().changed.connect(self._restyle)
         self._restyle()
 

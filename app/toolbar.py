@@ -41,6 +41,7 @@ class MainToolBar(QToolBar):
         self.model_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.model_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         self.model_button.setToolTip("The model that answers")
+        self.model_button.setAccessibleName("Model: none")
         self.strategy = QComboBox()
         self.strategy.setAccessibleName("Strategy")
         self.strategy.setToolTip("How tokens are made; acts at the next round")
@@ -82,6 +83,7 @@ class MainToolBar(QToolBar):
     def set_model(self, text: str, tip: str) -> None:
         """Name on the model button."""
         self.model_button.setText(f"{text} ▾")
+        self.model_button.setAccessibleName(f"Model: {text}")
         self.model_button.setToolTip(tip)
 
     def set_pace(self, pace: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QUrl
+from PySide6.QtCore import QObject, Qt, QUrl
 from PySide6.QtGui import QActionGroup, QDesktopServices
 
 from app.chat.pane_keys import zoom
@@ -90,7 +90,13 @@ class ViewMenu(QObject):
     def _shower(self, name: str) -> Callable[[bool], None]:
         # No partial: PySide calls one without the signal's argument.
         def show(on: bool) -> None:
+            focus = self._window.focusWidget()
+            inside = focus is not None and self._panels.parts[name].isAncestorOf(focus)
             self._panels.set_shown(name, on)
+            if inside and not on:
+                self._window.pages.take_focus()
+            elif on and name == "show_chat_settings":
+                self._panels.pane.settings.prompt.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
         return show
 

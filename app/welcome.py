@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.chat.pane_keys import bind_zoom
 from app.flow_grid import FlowGrid
 from app.progress_words import amount
 from app.theme import GAP, GAP_LARGE, GAP_SMALL, RADIUS, theme
@@ -81,6 +82,7 @@ class WelcomePage(QScrollArea):
         column.addWidget(self._make_model())
         column.addStretch(2)
         self.setWidget(page)
+        bind_zoom(self)
         theme().changed.connect(self._restyle)
         self._restyle()
         self.set_traces(())
@@ -103,7 +105,10 @@ class WelcomePage(QScrollArea):
             before = button
 
     def set_model(self, name: str, size: int, licence: str) -> None:
-        """What would be fetched; size in bytes."""
+        """What would be fetched; size in bytes, 0 where it is here already."""
+        if not size:
+            self.model_text.setText(f"{name} is on this computer already.")
+            return
         self.model_text.setText(
             f"{name}, {size / 1e6:.0f} MB to download, licence {licence}. It stays on this computer."
         )

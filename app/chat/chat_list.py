@@ -37,6 +37,7 @@ class ChatList(ChatSide):
         self._store = store
         self._current = 0
         self._running = 0
+        self.covered = False  # something else than the current chat is shown
         self._filling = False
         self._searching = ChatSearch(store, self)
         self._searching.found.connect(self._found)
@@ -58,6 +59,7 @@ class ChatList(ChatSide):
         self.list.itemDoubleClicked.connect(self._double_clicked)
         self.list.itemChanged.connect(self._renamed)
         self.undo_bar.undo.connect(self.undo_delete)
+        self.undo_bar.left.connect(self.list.setFocus)
 
     # --- what others may ask
 
@@ -190,7 +192,7 @@ class ChatList(ChatSide):
             self._choose(item)
 
     def _activated(self, item: QListWidgetItem) -> None:
-        if is_hit(item) or item.data(CHAT) != self._current:
+        if is_hit(item) or item.data(CHAT) != self._current or self.covered:
             self._choose(item)
 
     def _choose(self, item: QListWidgetItem) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
@@ -13,12 +15,9 @@ from app.theme import FONT_SIZE_DEFAULT, theme
 
 def bind(pane: QWidget, view: ConversationView, composer: Composer) -> None:
     """Search, text size, regenerate, edit; Alt+Up leads from the field to the messages."""
+    bind_zoom(pane)
     for keys, call in (
         (QKeySequence.StandardKey.Find, view.open_find),
-        (QKeySequence.StandardKey.ZoomIn, lambda: zoom(1)),
-        ("Ctrl+=", lambda: zoom(1)),
-        (QKeySequence.StandardKey.ZoomOut, lambda: zoom(-1)),
-        ("Ctrl+0", lambda: zoom(0)),
         ("Ctrl+R", view.regenerate_last),
         ("Ctrl+E", view.edit_last_prompt),
     ):
@@ -26,6 +25,17 @@ def bind(pane: QWidget, view: ConversationView, composer: Composer) -> None:
         shortcut.activated.connect(call)
     leave = QShortcut(QKeySequence("Alt+Up"), composer, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
     leave.activated.connect(lambda: view.focus.step(-1))
+
+
+def bind_zoom(page: QWidget) -> None:
+    """Text size, while this page of the window is seen."""
+    for keys, step in (
+        (QKeySequence.StandardKey.ZoomIn, 1),
+        ("Ctrl+=", 1),
+        (QKeySequence.StandardKey.ZoomOut, -1),
+        ("Ctrl+0", 0),
+    ):
+        QShortcut(QKeySequence(keys), page).activated.connect(partial(zoom, step))
 
 
 def zoom(step: int) -> None:

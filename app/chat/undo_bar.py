@@ -15,9 +15,11 @@ class UndoBar(QFrame):
 
     Signals:
         undo: bring it back.
+        left: the bar is hidden, and had the focus.
     """
 
     undo = Signal()
+    left = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,7 +43,7 @@ class UndoBar(QFrame):
         self.close_button = QPushButton("Close")
         self.close_button.setToolTip("Keep it deleted; Ctrl+Z in the list still brings it back")
         self.close_button.setAccessibleName("Close the undo bar")
-        self.close_button.clicked.connect(self.hide)
+        self.close_button.clicked.connect(self._close)
         for button in (self.undo_button, self.close_button):
             button.setAutoDefault(False)
             row.addWidget(button)
@@ -66,7 +68,13 @@ class UndoBar(QFrame):
         if count:
             self._offer(f"{count} more deleted chat{'s' if count > 1 else ''} can be brought back.")
         else:
-            self.hide()
+            self._close()
+
+    def _close(self) -> None:
+        focus = self.window().focusWidget()
+        self.hide()
+        if focus is not None and self.isAncestorOf(focus):
+            self.left.emit()
 
     def _offer(self, sentence: str) -> None:
         """Show the bar, and tell screen readers."""

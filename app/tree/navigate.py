@@ -1,12 +1,22 @@
-"""Walking a drawn tree by keyboard: which card lies back, on, before or after. Qt-free."""
+"""Walking a drawn tree by keyboard: which key leads where; which card lies back, on, before or after. Knows no view."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from PySide6.QtCore import Qt
+
 from app.tree.drawing import Drawing, Key
 
 FIRST_CHOICE = ("accepted", "bonus", "root")
+WALK = {  # key: where it leads when the tree grows sideways, and when it grows down
+    Qt.Key.Key_Left: ("back", "previous"),
+    Qt.Key.Key_Right: ("on", "next"),
+    Qt.Key.Key_Up: ("previous", "back"),
+    Qt.Key.Key_Down: ("next", "on"),
+    Qt.Key.Key_Home: ("first", "first"),
+    Qt.Key.Key_End: ("last", "last"),
+}
 
 
 def neighbour(

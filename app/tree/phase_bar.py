@@ -138,8 +138,9 @@ class PhaseBar(QWidget):
         button.setCheckable(True)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.clicked.connect(lambda: self._clicked(index))
-        self.buttons.append(button)
         self._row.insertWidget(self._row.count() - 2, button)
+        QWidget.setTabOrder(self.buttons[-1] if self.buttons else self.on, button)  # made late, it would come last
+        self.buttons.append(button)
 
     def _clicked(self, index: int) -> None:
         self.buttons[index].setChecked(index == self.index)

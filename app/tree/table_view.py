@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QPushButton, QTree
 
 from app.theme import GAP, GAP_SMALL
 from app.tree.drawing import key_of, number_of
+from app.tree.keyboard_mark import KeyboardMark
 from app.tree.table import COLUMNS, TreeModel
 from app.tree.words import tree_text
 from engine.trace import Round
@@ -49,6 +50,7 @@ class TreeTable(QWidget):
         self.shown: Round | None = None
         self.model = TreeModel(self)
         self.view = _Rows()
+        self._keyboard = KeyboardMark(self.view, self.node_hovered)
         self.view.setModel(self.model)
         self.view.setUniformRowHeights(True)
         self.view.setAlternatingRowColors(True)
@@ -86,6 +88,7 @@ class TreeTable(QWidget):
         if shown is self.shown and shown is not None:
             return
         self.shown = shown
+        self._keyboard.forget()
         self.model.show_round(shown)
         self.view.expandAll()
         for button in (self.copy_row, self.copy_table, self.copy_text):
@@ -117,7 +120,7 @@ class TreeTable(QWidget):
 
     def _moved(self, current: QModelIndex) -> None:
         if self.view.hasFocus():
-            self.node_hovered.emit(self._node(current))
+            self._keyboard.tell(self._node(current))
 
     def _clicked(self, index: QModelIndex) -> None:
         self.node_clicked.emit(self._node(index))

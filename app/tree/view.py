@@ -14,7 +14,8 @@ from app.tree.canvas import ZOOM_STEP, Canvas
 from app.tree.drawing import EMPTY, Drawing, Key, key_of, number_of, phase_drawing, round_drawing
 from app.tree.facts import facts
 from app.tree.hover_card import HoverCard
-from app.tree.navigate import neighbour
+from app.tree.keyboard_mark import KeyboardMark
+from app.tree.navigate import WALK, neighbour
 from app.tree.phases import Step, steps
 from app.tree.scene import TreeScene
 from app.tree.words import describe
@@ -23,14 +24,6 @@ from engine.trace import Phase, Round
 NOTHING = "No round yet.\nSend a message, or open a recorded trace."
 COMING = "The first round is on its way."
 NO_ROUNDS = "This reply has no rounds:\nit ended with the token that the prompt gave."
-WALK = {  # key: where it leads when the tree grows sideways, and when it grows down
-    Qt.Key.Key_Left: ("back", "previous"),
-    Qt.Key.Key_Right: ("on", "next"),
-    Qt.Key.Key_Up: ("previous", "back"),
-    Qt.Key.Key_Down: ("next", "on"),
-    Qt.Key.Key_Home: ("first", "first"),
-    Qt.Key.Key_End: ("last", "last"),
-}
 
 
 class TreeView(Canvas):
@@ -55,6 +48,7 @@ class TreeView(Canvas):
         self.step: Step | None = None
         self.phase: Phase | None = None
         self.ghosts, self.sideways = False, True
+        self._keyboard = KeyboardMark(self, self.node_hovered)
         self.setMinimumSize(200, 80)
         self.setAccessibleName("Draft tree of the round")
         self.hover_card = HoverCard(self.viewport())
@@ -75,6 +69,7 @@ class TreeView(Canvas):
         self.step = (step or steps(shown)[-1]) if shown else None
         if changed:
             self.set_current(None)
+            self._keyboard.forget()
         self._draw(changed)
 
     def set_nothing(self, text: str) -> None:
@@ -238,7 +233,7 @@ class TreeView(Canvas):
                 self.fit()
             case Qt.Key.Key_Escape if current is not None:
                 self.set_current(None)
-                self.node_hovered.emit(-1)
+                self._keyboard.forget()
             case _:
                 event.ignore()
 
@@ -246,4 +241,4 @@ class TreeView(Canvas):
         found = neighbour(self.tree.drawing, self.tree.centres(), self.tree.marked("current"), towards)
         if found is not None:
             self.set_current(found)
-            self.node_hovered.emit(self._node(found))
+            self._keyboard.tell(self._node(found))

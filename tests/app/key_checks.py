@@ -36,7 +36,7 @@ def check(title: str, keys: str) -> Callable[[Check], Check]:
 
 def idle(window: MainWindow, qtbot: QtBot) -> None:
     """Wait for the end of a reply."""
-    qtbot.waitUntil(lambda: not window.turns.running and not window.link.busy, timeout=8000)
+    qtbot.waitUntil(lambda: not window.turns.running and not window.link.busy, timeout=20000)
 
 
 def press(widget: QWidget, keys: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractScrollArea,
@@ -83,8 +84,8 @@ def test_tab_reaches_every_part(window, qtbot):
     panel = window.panels.plots.panel()
     qtbot.waitUntil(panel.isVisible)
     order = names(tab_order(window.panels.chats.search))
-    wanted = ["Chats", "Conversation", "Message", "Draft tree of the round", "Timeline of rounds", "Acceptance",
-              "Acceptance length", "Branches", "More", "Strategy"]  # fmt: skip
+    wanted = ["Chats", "Conversation", "Message", "Draft tree of the round", "Timeline of rounds",
+              "Chart: Acceptance length", "Acceptance length", "Branches", "More", "Strategy"]  # fmt: skip
     places = [order.index(name) for name in wanted]
     assert places == sorted(places)
     assert sum(name.startswith("Border between") for name in order) == 4
@@ -108,6 +109,121 @@ def test_focus_on_the_welcome_page(window):
     assert window.panels.welcome.isAncestorOf(window.focusWidget())
 
 
+def test_a_chat_can_be_gone_back_to(window, recorded, qtbot):
+    """Enter on the chat that was shown before the welcome page or a recording; so does a click."""
+    chats, panels = window.panels.chats, window.panels
+    window.actions_["welcome"].trigger()
+    chats.list.setFocus()
+    qtbot.keyClick(chats.list, Qt.Key.Key_Return)
+    assert panels.page is panels.pane
+    window.files.open_trace(recorded)
+    qtbot.waitUntil(lambda: panels.page is panels.recording)
+    place = chats.list.visualItemRect(chats.list.currentItem()).center()
+    qtbot.mouseClick(chats.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert panels.page is panels.pane
+
+
+def test_commands_act_on_the_page_that_is_seen(window, recorded, qtbot):
+    """Find searches the recording; nothing is regenerated or edited in a chat that nobody sees."""
+    panels = window.panels
+    window.files.open_trace(recorded)
+    qtbot.waitUntil(lambda: panels.page is panels.recording)
+    qtbot.keySequence(panels.recording.view.flow, QKeySequence.StandardKey.Find)
+    assert panels.recording.view.find_bar.isVisible()
+    panels.recording.view.find_bar.close_bar()
+    window.actions_["find"].trigger()
+    assert panels.recording.view.find_bar.isVisible()
+    assert panels.pane.view.find_bar.isHidden()
+    states = {name: window.actions_[name].isEnabled() for name in ("find", "regenerate", "edit_prompt")}
+    assert states == {"find": True, "regenerate": False, "edit_prompt": False}
+    window.actions_["welcome"].trigger()
+    assert not window.actions_["find"].isEnabled()
+    panels.recording.closed.emit()
+    assert all(window.actions_[name].isEnabled() for name in states)
+
+
+def test_text_size_by_key_on_every_page(window, recorded, qtbot):
+    """The keys stand on the sheet without an exception."""
+    panels, size = window.panels, theme().font_size
+    window.actions_["welcome"].trigger()
+    qtbot.keyClick(panels.page, Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
+    assert theme().font_size == size + 1
+    window.files.open_trace(recorded)
+    qtbot.waitUntil(lambda: panels.page is panels.recording)
+    qtbot.keyClick(panels.page, Qt.Key.Key_Minus, Qt.KeyboardModifier.ControlModifier)
+    assert theme().font_size == size
+
+
+def test_a_hidden_part_keeps_no_focus(window):
+    """Its command puts the focus on the page; chat settings are shown to be filled in."""
+    panels = window.panels
+    for name, inside in (("show_chats", panels.chats.list), ("show_tree", panels.tree.timeline)):
+        inside.setFocus()
+        window.actions_[name].trigger()
+        assert not inside.isVisible()
+        assert window.focusWidget() is panels.pane.composer.input
+    window.actions_["show_chat_settings"].trigger()
+    assert window.focusWidget() is panels.pane.settings.prompt
+
+
+def test_closing_a_message_leads_back(window, qtbot):
+    """To the next message, at last to where the focus was; and none leaves while the focus is on it."""
+    messages, before = window.panels.messages, window.panels.tree.timeline
+    first, second = messages.show_message("One."), messages.show_message("Two.", "error")
+    before.setFocus()
+    first.close_button.setFocus()
+    first.time_out()
+    assert first in messages.messages
+    qtbot.keyClick(first.close_button, Qt.Key.Key_Space)
+    assert window.focusWidget() is second.close_button
+    qtbot.keyClick(second.close_button, Qt.Key.Key_Space)
+    assert window.focusWidget() is before
+
+
+def test_closing_the_undo_bar_leads_to_the_list(window, qtbot):
+    """Also by Undo: what comes next is done there."""
+    chats = window.panels.chats
+    for button in (chats.undo_bar.undo_button, chats.undo_bar.close_button):
+        chats.list.setFocus()
+        qtbot.keyClick(chats.list, Qt.Key.Key_Delete)
+        button.setFocus()
+        qtbot.keyClick(button, Qt.Key.Key_Space)
+        assert chats.undo_bar.isHidden()
+        assert window.focusWidget() is chats.list
+
+
+def test_the_steps_come_behind_their_arrows(window, qtbot):
+    """They are made with the first round, long after the rest of the window."""
+    panels = window.panels
+    panels.pane.composer.set_text("a")
+    panels.pane.composer.send()
+    qtbot.waitUntil(lambda: not window.turns.running and not window.link.busy, timeout=8000)
+    bar = panels.tree.phase_bar
+    qtbot.waitUntil(lambda: bool(bar.buttons) and bar.buttons[0].isVisible())
+    order = tab_order(panels.tree.view)
+    shown = [button for button in bar.buttons if button.isVisible()]
+    at = order.index(bar.on)
+    assert order[at + 1 : at + 1 + len(shown)] == shown
+
+
+@pytest.mark.parametrize("part", ["tree", "table"])
+def test_no_mark_of_the_keyboard_stays_behind(window, part, qtbot):
+    """A walk through the tree lights up the node everywhere, until another round is shown or the focus is elsewhere."""
+    panels, selection = window.panels, window.selection
+    panels.pane.composer.set_text("a")
+    panels.pane.composer.send()
+    qtbot.waitUntil(lambda: not window.turns.running and not window.link.busy, timeout=8000)
+    panels.tree.header.table_button.click()
+    walked = panels.tree.view if part == "tree" else panels.tree.table.view
+    selection.go(2)
+    walked.setFocus()
+    for leave in (lambda: selection.go(3), panels.pane.composer.input.setFocus):
+        qtbot.keyClick(walked, Qt.Key.Key_Down if part == "table" else Qt.Key.Key_End)
+        assert selection.hovered[0] == selection.round_index
+        leave()
+        assert selection.hovered == (-1, -1)
+
+
 def test_tab_shows_whole_fields_behind_more(window, qtbot):
     """There is room for one row of them at 1280 by 800."""
     bar = window.panels.sliders
@@ -124,7 +240,9 @@ def test_tab_shows_whole_fields_behind_more(window, qtbot):
     assert seen.height() >= min(field.height(), bar.rest.viewport().height())
 
 
-@pytest.mark.parametrize("part", ["tree", "conversation", "chats", "chart"])
+@pytest.mark.parametrize(
+    "part", ["tree", "conversation", "chats", "chart", "export", "more", "slider", "reset", "close"]
+)
 def test_the_focus_is_seen(window, part, qtbot):
     """These draw no focus of their own; whoever uses Tab must see where it went."""
     panels = window.panels
@@ -134,8 +252,15 @@ def test_the_focus_is_seen(window, part, qtbot):
         "tree": panels.tree.view,
         "conversation": panels.pane.view.flow,
         "chats": panels.chats.list,
+        "export": chart.export_button,
+        "more": panels.sliders.more_button,
+        "slider": panels.sliders.fields["eagle_topk"].slider,
+        "reset": panels.sliders.fields["eagle_topk"].reset_button,
+        "close": panels.messages.show_message("Saved.").close_button,
         "chart": next(w for w in tab_order(chart.export_button) if w.accessibleName() == "Acceptance length"),
     }[part]
+    window.settings.set_value("eagle_topk", 7)
+    qtbot.wait(1)  # the message's place
     widget.setFocus(Qt.FocusReason.TabFocusReason)
     qtbot.waitUntil(lambda: window.focus_ring.around is widget)
     corner = widget.mapTo(window, widget.rect().topLeft())

@@ -42,7 +42,7 @@ def window(qtbot, tmp_path):
     made.show()
     made.activateWindow()
     made.start()
-    qtbot.waitUntil(lambda: made.models.state == "ready" and made.panels.pane.chat > 0, timeout=5000)
+    qtbot.waitUntil(lambda: made.models.state == "ready" and made.panels.pane.chat > 0, timeout=20000)
     made.panels.pane.composer.set_text("Tell me a story.")
     made.panels.pane.composer.send()
     idle(made, qtbot)
