@@ -40,8 +40,6 @@ class RoundChart(Chart):
         self.hover_mark = pg.LinearRegionItem(movable=False)
         for mark in (self.current, self.hover_mark):
             mark.setZValue(-20)
-            for line in mark.lines:
-                line.setPen(None)
             mark.hide()
             self.item.addItem(mark, ignoreBounds=True)
 
@@ -49,6 +47,9 @@ class RoundChart(Chart):
         """Marks follow the theme as well."""
         color = theme().color("highlight")
         self.current.setBrush(color)
+        for mark, role in ((self.current, "accent"), (self.hover_mark, "muted")):
+            for line in mark.lines:  # of 200 rounds in a small chart, one is a pixel wide
+                line.setPen(pg.mkPen(theme().color(role), width=1))
         color.setAlpha(110)
         self.hover_mark.setBrush(color)
         super().restyle()

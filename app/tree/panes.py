@@ -18,6 +18,7 @@ from app.tree.table_view import TreeTable
 from app.tree.timeline import Timeline
 from app.tree.view import TreeView
 
+BOTH_HEIGHT = 900  # of the window: below it, table and mask take each other's place
 BESIDE = (0.55, 0.45)  # shares of the width: tree, and what is opened beside it
 
 
@@ -82,6 +83,9 @@ class Panes(QWidget):
         self._open(self.kv_strip, on)
 
     def _open(self, pane: QWidget, on: bool) -> None:
+        if on and self.window().height() < BOTH_HEIGHT:  # two of them would show a line each, and the window would grow
+            other = {self.table: "mask", self.mask_pane: "table"}.get(pane)
+            self.header.set_options({other: False} if other else {})
         pane.setVisible(on)
         beside = not (self.table.isHidden() and self.mask_pane.isHidden())
         if beside and self.side.isHidden():
