@@ -49,7 +49,9 @@ class ModelDisplay(QObject):
         tip = f"{m.info.folder}\n{m.info.precision}, context {m.info.context_length} tokens" if m.info else ""
         self._window.toolbar.set_model(name, tip or "The model that answers")
         self._actions["cancel_model"].setEnabled(m.busy)
-        if m.catalog:
+        if m.models:
+            p.welcome.set_model(m.models[0].name, 0, "")
+        elif m.catalog:
             first = m.catalog[0]
             p.welcome.set_model(first.name, first.wheel_size, first.licence)
         if m.state == "missing":
