@@ -19,7 +19,13 @@ from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QEvent, QProper
 from PySide6.QtWidgets import QApplication
 
 from app import listeners
+from app.engine_link import EngineLink
+from app.store import open_store
 from app.theme import FONT_SIZE_DEFAULT, theme
+from engine import save_trace
+from tests.app.link_help import Ear
+from tests.fake_engine import FakeEngine
+from tests.fake_turn import fake_turn
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -117,3 +123,62 @@ def _still_running(before: set[threading.Thread]) -> list[threading.Thread]:
             return []
         time.sleep(0.01)
     return left
+
+
+@pytest.fixture
+def engine():
+    """Two recorded turns of 12 and 5 rounds."""
+    return FakeEngine([fake_turn(1, rounds=12), fake_turn(2, rounds=5)])
+
+
+@pytest.fixture
+def link(engine, qtbot):
+    """A started link with the model loaded."""
+    link = EngineLink(lambda: engine)
+    link.start()
+    link.load("recorded")
+    qtbot.waitUntil(lambda: link.model is not None and not link.busy)
+    yield link
+    assert link.shut_down()
+
+
+@pytest.fixture
+def ear(link):
+    """Listens to the link."""
+    return Ear(link)
+
+
+@pytest.fixture
+def traces(tmp_path):
+    """A recording that ships."""
+    return [save_trace(tmp_path / "1-high.json", fake_turn(7, rounds=9, accept=0.9))]
+
+
+@pytest.fixture
+def make(qtbot, traces, tmp_path):
+    """Makes windows over one data folder; closes those that are open."""
+    from app.main_window import MainWindow  # dear, and few of the tests below this folder need it
+
+    made: list[MainWindow] = []
+
+    def build(engine: FakeEngine) -> MainWindow:
+        window = MainWindow(open_store(tmp_path / "data"), EngineLink(lambda: engine), traces)
+        made.append(window)
+        qtbot.addWidget(window)
+        window.resize(1280, 800)
+        window.show()
+        window.start()
+        return window
+
+    yield build
+    for window in made:
+        window.close()
+        assert window.clean
+
+
+@pytest.fixture
+def window(make, engine, qtbot):
+    """A window whose model is loaded, on an empty chat."""
+    window = make(engine)
+    qtbot.waitUntil(lambda: window.models.state == "ready" and window.panels.pane.chat > 0, timeout=5000)
+    return window

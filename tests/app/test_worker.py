@@ -1,147 +1,17 @@
-"""The engine's thread seen from the window: order, threads, stop, steps, errors, shutdown. Played by recordings."""
+"""The engine's thread seen from the window: order, threads, records, settings, errors. Played by recordings."""
 
 from __future__ import annotations
 
-import math
 import threading
-import time
-from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QObject, QThread, Slot
 
 from app.engine_link import EngineLink
 from engine.config import EngineConfig, SamplingConfig
 from engine.errors import DownloadError
-from engine.trace import Phase, Prefill, PrefillProgress, Round, Turn, TurnEnd, TurnStart
+from engine.trace import Prefill, PrefillProgress, Round, Turn, TurnEnd, TurnStart
+from tests.app.link_help import HELLO, Ear, Recorder, finish
 from tests.fake_engine import FakeEngine, long_turn
-from tests.fake_turn import fake_turn
-
-HELLO = [{"role": "user", "content": "Tell me a story"}]
-
-
-class Recorder:
-    """Keeps what it hears, and where it hears it; may fail."""
-
-    def __init__(self, error: Exception | None = None) -> None:
-        self.heard: list = []
-        self.threads: set[int] = set()
-        self.closed: list[str] = []
-        self.error = error
-
-    def add(self, event):
-        self.threads.add(threading.get_ident())
-        if self.error:
-            raise self.error
-        self.heard.append(event)
-
-    def close(self, error, cancelled):
-        self.threads.add(threading.get_ident())
-        self.closed.append((error, cancelled))
-
-
-class Ear(QObject):
-    """Hears everything, and in which thread."""
-
-    def __init__(self, link: EngineLink) -> None:
-        super().__init__()
-        self.events: dict[int, list] = {}
-        self.failures: list[tuple[int, str, str, bool]] = []
-        self.warnings: list[str] = []
-        self.finished: list[int] = []
-        self.counts: list[tuple[object, int]] = []
-        self.answers: dict[int, object] = {}
-        self.progress: list = []
-        self.plain: list = []
-        self.threads: set[QThread] = set()
-        link.turn_events.connect(self.on_events)
-        link.failed.connect(self.on_failed)
-        link.warned.connect(self.on_warned)
-        link.done.connect(self.on_done)
-        link.counted.connect(self.on_counted)
-        link.answered.connect(self.on_answered)
-        link.progressed.connect(self.on_progress)
-        link.calibrated.connect(self.on_calibrated)
-
-    def _here(self) -> None:
-        self.threads.add(QThread.currentThread())
-
-    @Slot(int, list)
-    def on_events(self, job, events):
-        self._here()
-        self.events.setdefault(job, []).extend(events)
-
-    @Slot(int, str, str, bool)
-    def on_failed(self, *args):
-        self._here()
-        self.failures.append(args)
-
-    @Slot(str, str)
-    def on_warned(self, sentence, detail):
-        self._here()
-        self.warnings.append(sentence)
-
-    @Slot(int)
-    def on_done(self, job):
-        self._here()
-        self.finished.append(job)
-
-    @Slot(object, int)
-    def on_counted(self, key, tokens):
-        self._here()
-        self.counts.append((key, tokens))
-
-    @Slot(int, object)
-    def on_answered(self, job, value):
-        self._here()
-        self.answers[job] = value
-
-    @Slot(int, object)
-    def on_progress(self, job, progress):
-        self._here()
-        self.progress.append(progress)
-
-    @Slot(object, str)
-    def on_calibrated(self, ms, reason):
-        self._here()
-        self.plain.append((ms, reason))
-
-    def kinds(self, job: int) -> list[type]:
-        return [type(e) for e in self.events.get(job, [])]
-
-    def rounds(self, job: int) -> list[Round]:
-        return [e for e in self.events.get(job, []) if isinstance(e, Round)]
-
-    def phases(self, job: int) -> list[Phase]:
-        return [e for e in self.events.get(job, []) if isinstance(e, Phase)]
-
-
-@pytest.fixture
-def engine():
-    """Two recorded turns of 12 and 5 rounds."""
-    return FakeEngine([fake_turn(1, rounds=12), fake_turn(2, rounds=5)])
-
-
-@pytest.fixture
-def link(engine, qtbot):
-    """A started link with the model loaded."""
-    link = EngineLink(lambda: engine)
-    link.start()
-    link.load("recorded")
-    qtbot.waitUntil(lambda: link.model is not None and not link.busy)
-    yield link
-    assert link.shut_down()
-
-
-@pytest.fixture
-def ear(link):
-    """Listens to the link."""
-    return Ear(link)
-
-
-def finish(qtbot, ear, job):
-    """Wait until a job is over."""
-    qtbot.waitUntil(lambda: job in ear.finished, timeout=5000)
 
 
 def test_turn_arrives_whole_and_in_order(engine, link, ear, qtbot):
@@ -221,64 +91,6 @@ def test_failing_recorder_does_not_end_the_reply(link, ear, qtbot):
     assert "saving the reply" in ear.warnings[0]
 
 
-@pytest.mark.parametrize("after", [TurnStart, Prefill, Round])
-def test_stop_ends_the_turn_quickly(engine, link, ear, qtbot, after):
-    """Stop stops the computation, whatever it is doing."""
-    engine.speed = 0.02  # a round lasts almost a second
-    if after is Round:
-        engine.speed = 0.2
-    elif after is Prefill:
-        engine.turns[0].prefill = replace(engine.turns[0].prefill, ms=0.0)
-    job = link.generate(HELLO, SamplingConfig())
-    qtbot.waitUntil(lambda: after in ear.kinds(job), timeout=8000)
-    began = time.perf_counter()
-    link.stop(job)
-    finish(qtbot, ear, job)
-    assert time.perf_counter() - began < 0.3
-    assert ear.events[job][-1].finish_reason == "cancelled"
-
-
-def test_stop_is_shown_at_once_however_slowly_the_window_listens(engine, link, ear, qtbot, monkeypatch):
-    """While a reply streams, answers are read up to a quarter of a second late: too late for whoever pressed Stop."""
-    monkeypatch.setattr("app.engine_link.SLOWEST_MS", 5000)
-    monkeypatch.setattr(link.pace, "interval", lambda _: 5000)
-    engine.speed = 0.2
-    job = link.generate(HELLO, SamplingConfig())
-    qtbot.waitUntil(lambda: link._timer.interval() == 5000)
-    began = time.perf_counter()
-    link.stop(job)
-    finish(qtbot, ear, job)
-    assert time.perf_counter() - began < 0.5
-
-
-def test_stop_before_the_turn_began_cancels_it(engine, link, ear, qtbot):
-    """Stop right after Send must not be forgotten because the engine had not started."""
-    gate = threading.Event()
-    link.run(lambda: gate.wait(5))
-    recorder = Recorder()
-    job = link.generate(HELLO, SamplingConfig(), recorder=recorder)
-    link.stop(job)
-    gate.set()
-    finish(qtbot, ear, job)
-    assert job not in ear.events
-    assert recorder.closed == [("Stopped.", True)]
-    assert ear.failures == [(job, "Stopped.", "", True)]
-
-
-def test_next_turn_after_stop_runs_whole(engine, link, ear, qtbot):
-    """A stale stop flag must not eat the next reply."""
-    engine.speed = 0.2
-    first = link.generate(HELLO, SamplingConfig())
-    qtbot.waitUntil(lambda: bool(ear.rounds(first)), timeout=8000)
-    link.stop()
-    finish(qtbot, ear, first)
-    engine.speed = math.inf
-    second = link.generate(HELLO, SamplingConfig())
-    finish(qtbot, ear, second)
-    assert len(ear.rounds(second)) == 5
-    assert ear.events[second][-1].finish_reason != "cancelled"
-
-
 def test_quick_tasks_run_during_a_turn(engine, link, ear, qtbot):
     """Renaming a chat or counting tokens must not wait for a long reply."""
     engine.speed = 0.3
@@ -325,40 +137,6 @@ def test_sampling_reaches_the_running_and_the_waiting_turn(engine, link, ear, qt
     assert session.sampling is hot
 
 
-def test_stepping_waits_before_each_phase(engine, link, ear, qtbot):
-    """One step, one phase: a teacher decides when the next picture comes."""
-    link.set_stepping(True)
-    job = link.generate(HELLO, SamplingConfig())
-    qtbot.waitUntil(lambda: len(ear.phases(job)) == 1)
-    qtbot.wait(120)
-    assert [p.name for p in ear.phases(job)] == ["root"]
-    link.step()
-    qtbot.waitUntil(lambda: len(ear.phases(job)) == 2)
-    qtbot.wait(60)
-    assert [(p.name, p.level) for p in ear.phases(job)] == [("root", 0), ("level", 1)]
-    assert not ear.rounds(job)
-    link.step(to_round_end=True)
-    qtbot.waitUntil(lambda: len(ear.rounds(job)) == 1)
-    qtbot.waitUntil(lambda: ear.phases(job)[-1].round == 1)
-    qtbot.wait(60)
-    assert [p.name for p in ear.phases(job) if p.round == 1] == ["root"]
-    link.set_stepping(False)
-    finish(qtbot, ear, job)
-    assert len(ear.rounds(job)) == 12
-
-
-def test_stop_while_stepping_is_immediate(link, ear, qtbot):
-    """Nobody should have to step a round to its end to get out."""
-    link.set_stepping(True)
-    job = link.generate(HELLO, SamplingConfig())
-    qtbot.waitUntil(lambda: bool(ear.phases(job)))
-    began = time.perf_counter()
-    link.stop(job)
-    finish(qtbot, ear, job)
-    assert time.perf_counter() - began < 0.3
-    assert ear.events[job][-1].finish_reason == "cancelled"
-
-
 def test_foreseen_error_is_its_own_sentence(engine, link, ear, qtbot):
     """The engine's sentences are written for the user; nothing is added."""
     engine.installed, engine.fetch_error = False, DownloadError("The server answered 503: try again later.")
@@ -394,22 +172,6 @@ def test_generate_without_a_model_says_so(engine, qtbot):
     assert link.shut_down()
 
 
-def test_cancel_a_download(engine, link, ear, qtbot):
-    """Cancel works in the middle, and a retry starts afresh."""
-    engine.installed, engine.fetch_seconds = False, 20
-    job = link.get_model()
-    qtbot.waitUntil(lambda: len(ear.progress) >= 2, timeout=5000)
-    began = time.perf_counter()
-    link.stop(job)
-    finish(qtbot, ear, job)
-    assert time.perf_counter() - began < 0.3
-    assert ear.failures == [(job, "Stopped.", "", True)]
-    engine.fetch_seconds = 0
-    again = link.get_model()
-    finish(qtbot, ear, again)
-    assert len(ear.failures) == 1
-
-
 def test_calibration_and_its_absence(engine, link, ear, qtbot):
     """Without a measured plain pass the window must say why it shows no speed-up."""
     finish(qtbot, ear, link.calibrate())
@@ -434,43 +196,3 @@ def test_busy_follows_the_jobs(link, ear, qtbot):
     link.busy_changed.connect(states.append)
     finish(qtbot, ear, link.generate(HELLO, SamplingConfig()))
     assert states == [True, False]
-
-
-@pytest.mark.parametrize("stepping", [False, True])
-def test_shutdown_during_a_turn_is_quick_and_clean(engine, qtbot, stepping):
-    """Closing the window while it writes: under a second, last tasks done, nothing left running."""
-    engine.speed = 0.05
-    link = EngineLink(lambda: engine)
-    ear, saved = Ear(link), []
-    link.start()
-    link.load("recorded")
-    link.set_stepping(stepping)
-    link.worker.at_close.append(lambda: saved.append("closed"))
-    recorder = Recorder()
-    recorder.close = lambda error, cancelled: saved.append("recorded")
-    job = link.generate(HELLO, SamplingConfig(), recorder=recorder)
-    wanted = Phase if stepping else TurnStart
-    qtbot.waitUntil(lambda: wanted in ear.kinds(job), timeout=5000)
-    link.run(lambda: saved.append("task"))
-    began = time.perf_counter()
-    assert link.shut_down()
-    assert time.perf_counter() - began < 1
-    assert not link.thread_.isRunning()
-    assert sorted(saved) == ["closed", "recorded", "task"]
-    assert saved[-1] == "closed"
-
-
-def test_shutdown_while_the_window_is_stuck(engine, qtbot):
-    """A full queue that nobody drains must not hold the thread."""
-    engine.turns = [long_turn(engine.turns[0], 2000)]
-    link = EngineLink(lambda: engine)
-    link.start()
-    link.load("recorded")
-    link.generate(HELLO, SamplingConfig())
-    time.sleep(0.5)  # no event loop: the queue fills
-    assert link.shut_down()
-
-
-def test_shutdown_without_start(engine, qapp):
-    """The window may fail before it starts its engine."""
-    assert EngineLink(lambda: engine).shut_down()
