@@ -19,6 +19,7 @@ from app.settings_bar import SettingsBar
 from app.splitter import Splitter
 from app.status import StatusLine
 from app.store import Store
+from app.theme import theme
 from app.tree.panel import TreePanel
 from app.welcome import WelcomePage
 
@@ -50,7 +51,6 @@ class Panels(QWidget):
         self.chat_settings = QScrollArea(widgetResizable=True)
         self.chat_settings.setFrameShape(QScrollArea.Shape.NoFrame)
         self.chat_settings.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.chat_settings.setMinimumWidth(SETTINGS_WIDTH)
         self.chat_settings.setWidget(self.pane.settings)
         self.chat_settings.setAccessibleName("System prompt and sampling")
         self.middle = QStackedWidget()
@@ -65,12 +65,13 @@ class Panels(QWidget):
         }
         self._arrange()
         self.set_shown("show_chat_settings", False)
+        theme().changed.connect(self._fit_left)
 
     def set_shown(self, name: str, shown: bool) -> None:
         """Show or hide a part; a side with nothing in it goes too."""
         self.parts[name].setVisible(shown)
         self.left.setVisible(self.is_shown("show_chats") or self.is_shown("show_chat_settings"))
-        self.left.setMinimumWidth(SETTINGS_WIDTH if self.is_shown("show_chat_settings") else CHATS_WIDTH)
+        self._fit_left()
         self.right.setVisible(self.is_shown("show_tree") or self.is_shown("show_plots"))
         self.visibility_changed.emit(name, shown)
 
@@ -102,6 +103,12 @@ class Panels(QWidget):
         self.left.setSizes([height // 2, height // 2])
         plots = PLOTS if height < 900 else round(height * 0.24)
         self.right.setSizes([height - plots, plots])
+
+    def _fit_left(self) -> None:
+        """Nothing on the left is cut, however large the text."""
+        self.chat_settings.setMinimumWidth(theme().pixels(SETTINGS_WIDTH))
+        wanted = SETTINGS_WIDTH if self.is_shown("show_chat_settings") else CHATS_WIDTH
+        self.left.setMinimumWidth(theme().pixels(wanted))
 
     def _arrange(self) -> None:
         self.left = Splitter(Qt.Orientation.Vertical)

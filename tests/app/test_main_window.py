@@ -163,3 +163,13 @@ def test_open_file_of_the_command_line(window, traces, qtbot):
     window.files.open_trace(Path(traces[0]))
     qtbot.waitUntil(lambda: window.panels.page is window.panels.recording)
     assert "1 high" in window.panels.recording.title.text() or "1-high" in window.panels.recording.title.text()
+
+
+def test_system_prompt_and_sampling_are_whole_at_any_text_size(window, qtbot):
+    """Their column keeps its width by itself: at larger text the reset buttons would stand behind the scroll bar."""
+    window.panels.set_shown("show_chat_settings", True)
+    for size in (14.0, 18.0, 9.0):
+        theme().set_font_size(size)
+        qtbot.wait(50)
+        panel, area = window.panels.pane.settings, window.panels.chat_settings
+        qtbot.waitUntil(lambda p=panel, a=area: p.minimumSizeHint().width() <= a.viewport().width())

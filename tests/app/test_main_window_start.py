@@ -117,6 +117,7 @@ def test_cancelled_loading_can_be_taken_up_again(make, qtbot):
     qtbot.mouseClick(welcome.cancel_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: window.models.state == "missing")
     assert welcome.get_button.text() == "Load the model"
+    assert welcome.model_text.text() == "recorded-135m is on this computer already."
     assert window.panels.status.state.text() == "No model is loaded."
     assert window.panels.pane.composer._blocked == "No model is loaded: choose one in the menu Model."
     qtbot.mouseClick(welcome.get_button, Qt.MouseButton.LeftButton)
