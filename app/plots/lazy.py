@@ -1,21 +1,25 @@
-"""A place for the plots that loads pyqtgraph only when it is first seen: the window must appear before that."""
+"""A place for the plots that loads pyqtgraph only when it is first seen, in another thread: 0.25 s. Then it makes the
+charts one by one.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QThreadPool, QTimer, Signal, Slot
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.selection import Selection
 
 if TYPE_CHECKING:
-    from app.plots.panel import PlotPanel
+    from app.plots.panel import ChartMaker, PlotPanel
 
 AFTER_MS = 50  # after it was first painted, with the window
+BETWEEN_MS = 10  # two charts
 
 
 class LazyPlots(QWidget):
@@ -23,6 +27,7 @@ class LazyPlots(QWidget):
 
     export_wanted = Signal(str, str)
     shown_changed = Signal()
+    _loaded = Signal()
 
     def __init__(self, selection: Selection, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,10 +35,15 @@ class LazyPlots(QWidget):
         self.setMinimumHeight(120)
         self._selection = selection
         self._panel: PlotPanel | None = None
+        self._seen = False
         self._plain: tuple[float | None, str] = (None, "not measured yet")
         self._shown: list[str] = []
         self._timer = QTimer(self, interval=AFTER_MS, singleShot=True)
-        self._timer.timeout.connect(self.panel)
+        self._timer.timeout.connect(self._load)
+        self._loaded.connect(self._make_next, Qt.ConnectionType.QueuedConnection)
+        self._charts: ChartMaker | None = None  # those made so far
+        self._next = QTimer(self, interval=BETWEEN_MS, singleShot=True)
+        self._next.timeout.connect(self._make_next)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
 
@@ -42,7 +52,8 @@ class LazyPlots(QWidget):
         if self._panel is None:
             from app.plots.panel import PlotPanel
 
-            self._panel = PlotPanel(self._selection, self)
+            self._next.stop()
+            self._panel, self._charts = PlotPanel(self._selection, self, self._charts), None
             self._panel.set_plain(*self._plain)
             if self._shown:
                 self._panel.set_shown(self._shown)
@@ -51,6 +62,30 @@ class LazyPlots(QWidget):
             self.layout().addWidget(self._panel)
             self._keep_place(self._panel)
         return self._panel
+
+    def _load(self) -> None:
+        """Import in another thread; nothing there is a widget or keeps to its thread."""
+
+        def load() -> None:
+            import app.plots.panel  # noqa: F401
+
+            with contextlib.suppress(RuntimeError):  # the window is gone
+                self._loaded.emit()
+
+        QThreadPool.globalInstance().start(load)
+
+    @Slot()
+    def _make_next(self) -> None:
+        """One more chart, or the panel when all are made."""
+        from app.plots.panel import ChartMaker
+
+        if self._panel is not None:
+            return
+        self._charts = self._charts or ChartMaker(self._selection)
+        if self._charts.go_on():
+            self._next.start()
+        else:
+            self.panel()
 
     def _keep_place(self, panel: PlotPanel) -> None:
         """What is made late comes last for Tab: it belongs where this widget is."""
@@ -95,7 +130,8 @@ class LazyPlots(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """The window's picture is made: load soon."""
         super().paintEvent(event)
-        if self._panel is None and not self._timer.isActive():
+        if not self._seen:
+            self._seen = True
             self._timer.start()
 
 

@@ -32,6 +32,34 @@ CHART_WIDTH = 190
 AT_FIRST = ("acceptance", "speed", "time")
 
 
+class ChartMaker:
+    """Makes the charts one by one: all of them at once would hold the window for 60 ms.
+
+    Attributes:
+        series: what all of them show; `charts`: those made so far, by name.
+    """
+
+    def __init__(self, selection: Selection) -> None:
+        self.series = RoundSeries()
+        self.charts: dict[str, Chart] = {}
+        series = self.series
+        self._left: list[tuple[str, Callable[[], Chart]]] = [
+            ("acceptance", lambda: AcceptanceChart(series, selection)),
+            ("speed", lambda: SpeedChart(series, selection)),
+            ("time", lambda: TimeChart(series, selection)),
+            ("depth", lambda: DepthChart(series)),
+            ("rank", lambda: RankChart(series)),
+        ]
+
+    def go_on(self) -> bool:
+        """Make the next one; whether there was one to make."""
+        if not self._left:
+            return False
+        name, make = self._left.pop(0)
+        self.charts[name] = make()
+        return True
+
+
 class PlotPanel(QWidget):
     """Charts of the selection's turn, redrawn a few times a second while in sight, more rarely on a slow machine.
 
@@ -43,18 +71,15 @@ class PlotPanel(QWidget):
     export_wanted = Signal(str, str)
     shown_changed = Signal()
 
-    def __init__(self, selection: Selection, parent: QWidget | None = None) -> None:
+    def __init__(self, selection: Selection, parent: QWidget | None = None, charts: ChartMaker | None = None) -> None:
+        """`charts`: those that are made already, of the same selection."""
         super().__init__(parent)
         self.setAccessibleName("Plots")
         self._selection = selection
-        self.series = RoundSeries()
-        self.charts: dict[str, Chart] = {
-            "acceptance": AcceptanceChart(self.series, selection),
-            "speed": SpeedChart(self.series, selection),
-            "time": TimeChart(self.series, selection),
-            "depth": DepthChart(self.series),
-            "rank": RankChart(self.series),
-        }
+        made = charts or ChartMaker(selection)
+        while made.go_on():
+            pass
+        self.series, self.charts = made.series, made.charts
         self.buttons: dict[str, QToolButton] = {}
         self._grid = FlowGrid(CHART_WIDTH, stretch_rows=True)
         self._arrange()
@@ -66,7 +91,7 @@ class PlotPanel(QWidget):
         selection.turn_changed.connect(self._turn_changed)
         selection.rounds_changed.connect(self._changed)
         self.set_shown(AT_FIRST)
-        self._redraw()
+        self.series.update(selection.turn)
 
     @property
     def shown(self) -> list[str]:
@@ -162,12 +187,6 @@ class PlotPanel(QWidget):
     def _changed(self, *_: object) -> None:
         if self.isVisible():
             self._throttle()
-
-    def _redraw(self) -> None:
-        """All charts, now."""
-        self.series.update(self._selection.turn)
-        for name in self.shown:
-            self.charts[name].refresh()
 
     def _redraw_soon(self) -> None:
         """All charts, one after the other."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from types import SimpleNamespace
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.plots import lazy
 from app.plots.lazy import LazyPlots
 from app.selection import Selection
 from tests.app.tab_order import tab_order
@@ -29,3 +33,25 @@ def test_tab_passes_through_the_plots_where_they_stand(qtbot):
     assert all(panel.isAncestorOf(w) for w in order[:-1])
     assert len(order) > 6
     assert all(w.accessibleName() or w.text() for w in order[:-1])
+
+
+def test_the_charts_come_by_themselves_one_by_one(qtbot, monkeypatch):
+    """Loading pyqtgraph and making all charts held the window for 0.3 s, in the first reply of who sends at once."""
+    loads = []
+    monkeypatch.setattr(lazy.QThreadPool, "globalInstance", lambda: SimpleNamespace(start=loads.append))
+    plots = LazyPlots(Selection())
+    qtbot.addWidget(plots)
+    made = []
+    plots._next.timeout.connect(lambda: made.append(plots._charts and len(plots._charts.charts)))
+    plots.resize(600, 300)
+    plots.show()
+    qtbot.waitUntil(lambda: len(loads) == 1)
+    qtbot.wait(30)
+    assert plots._charts is None
+    loader = threading.Thread(target=loads[0])
+    loader.start()
+    qtbot.waitUntil(lambda: plots._panel is not None)
+    loader.join()
+    assert made == [2, 3, 4, 5, None]
+    qtbot.waitUntil(plots.panel().isVisible)
+    assert len(loads) == 1
