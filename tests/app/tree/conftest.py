@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.tree.view import TreeView
 from engine.trace import KvChange, Node, Round, Token, Turn
 from tests.fake_turn import fake_turn
 
@@ -84,3 +85,14 @@ def corrected(again: Round) -> Round:
     nodes = (again.nodes[0]._replace(target_prob=math.nan), *(n._replace(accepted=False) for n in again.nodes[1:]))
     return replace(again, nodes=nodes, accepted=(), emitted=(confirmed, right), text="\n upon", provisional=(),
                    kv=KvChange(again.kv.before, again.kv.appended, (0, 1)))  # fmt: skip
+
+
+@pytest.fixture
+def view(qtbot):
+    """A shown view of 800 by 500 pixels."""
+    view = TreeView()
+    qtbot.addWidget(view)
+    view.resize(800, 500)
+    view.show()
+    qtbot.waitExposed(view)
+    return view

@@ -1,0 +1,25 @@
+"""The charts' tests: all charts by name, waiting for a redraw, places and words in a chart."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QTextDocument
+
+NAMES = ["acceptance", "speed", "time", "depth", "rank"]
+
+
+def settle(panel, qtbot, count):
+    """Wait for the throttled redraw."""
+    qtbot.waitUntil(lambda: panel.series.count == count and not panel.redrawing)
+
+
+def place(chart, x, y):
+    """Scene position of a value."""
+    return chart.view.mapViewToScene(QPointF(x, y))
+
+
+def words(chart):
+    """The title line as it is read, with plain spaces."""
+    text = QTextDocument()
+    text.setHtml(chart.name.text())
+    return " ".join(text.toPlainText().split())
