@@ -153,7 +153,6 @@ class FakeSession:
         self.sampling = SamplingConfig()
         self.stepping = False
         self.asked: list[list[Mapping[str, str]]] = []  # messages of every turn
-        self.closed_early = 0
         self._stop = threading.Event()
         self._next = itertools.cycle(engine.turns)
 
@@ -176,16 +175,12 @@ class FakeSession:
         self._stop.clear()
         turn = next(self._next)
         played = Turn()
-        try:
-            for event in self._events(turn):
-                if self._stop.is_set():
-                    break
-                played.add(event)
-                yield event
-                self._maybe_fail(played)
-        except GeneratorExit:
-            self.closed_early += 1
-            raise
+        for event in self._events(turn):
+            if self._stop.is_set():
+                break
+            played.add(event)
+            yield event
+            self._maybe_fail(played)
         if played.end is None:
             text = played.text
             yield TurnEnd("cancelled", text, tuple(t.id for t in played.tokens), 0.0)
