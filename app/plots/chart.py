@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
@@ -35,6 +35,8 @@ class Chart(QWidget):
 
     What colours mean stands in the title line, which wraps: nothing is written over the plot or cut by its edge.
     """
+
+    resized = Signal()
 
     title = ""
     bottom = ""
@@ -121,6 +123,16 @@ class Chart(QWidget):
         self.empty.show()
         self.plot.setAccessibleDescription(COMING)
 
+    def cover(self) -> None:
+        """Size or look have changed: draw the picture a moment later, with `uncover`."""
+        if self.series.count:
+            self.empty.setText("")
+            self.empty.show()
+
+    def uncover(self) -> None:
+        """Show the picture."""
+        self.empty.setVisible(not self.series.count or self.empty.text() == COMING)
+
     def summary(self) -> str:
         """One line for those who cannot see the chart."""
         return self.value_at(self.series.count).replace("\n", ", ") if self.series.count else EMPTY
@@ -171,6 +183,7 @@ class Chart(QWidget):
         super().resizeEvent(event)
         self.empty.setGeometry(self.plot.rect())
         self._show_bottom()
+        self.resized.emit()
 
     def leaveEvent(self, event: Any) -> None:
         """Nothing is hovered any more."""

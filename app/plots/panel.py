@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
@@ -28,6 +28,7 @@ REFRESH_MS, SLOWEST_MS = 150, 6000  # between two redraws
 FIRST_MS = 3000  # at most, from the start of a reply to its first picture
 SHARE = 300  # a redraw may cost this part of the time between two: the engine needs the processor more
 STAGGER_MS = 25  # between two charts: painted in one go they would hold up everything else
+REVEAL_MS = 40  # the same for charts that were laid out anew
 CHART_WIDTH = 190
 AT_FIRST = ("acceptance", "speed", "time")
 
@@ -81,6 +82,7 @@ class PlotPanel(QWidget):
             pass
         self.series, self.charts = made.series, made.charts
         self.buttons: dict[str, QToolButton] = {}
+        self._covered: list[Chart] = []  # of another size or look since they were drawn
         self._grid = FlowGrid(CHART_WIDTH, stretch_rows=True)
         self._arrange()
         self._throttle = Throttle(self._redraw_soon, REFRESH_MS, self)
@@ -88,6 +90,10 @@ class PlotPanel(QWidget):
         self._cost = 0.0  # of it so far, in milliseconds
         self._next = QTimer(self, interval=STAGGER_MS, singleShot=True)
         self._next.timeout.connect(self._draw_next)
+        self._reveal = QTimer(self, interval=REVEAL_MS, singleShot=True)
+        self._reveal.timeout.connect(self._uncover_next)
+        for chart in self.charts.values():
+            chart.resized.connect(partial(self._cover, chart))
         selection.turn_changed.connect(self._turn_changed)
         selection.rounds_changed.connect(self._changed)
         self.set_shown(AT_FIRST)
@@ -126,6 +132,30 @@ class PlotPanel(QWidget):
             return partial(write_text, path, csv_text(chart))
         chart.refresh()
         return partial(write_picture, path, picture(chart))
+
+    def changeEvent(self, event: QEvent) -> None:
+        """The picture of the window with other colours comes without the charts, they follow."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
+            for name in self.shown:
+                self._cover(self.charts[name])
+
+    def _cover(self, chart: Chart) -> None:
+        """While a reply streams: the whole window with all charts anew would be too much for one turn."""
+        turn = self._selection.turn
+        if turn is None or turn.end is not None:
+            return
+        chart.cover()
+        if chart not in self._covered:
+            self._covered.append(chart)
+        if not self._reveal.isActive():
+            self._reveal.start()
+
+    def _uncover_next(self) -> None:
+        if self._covered:
+            self._covered.pop(0).uncover()
+        if self._covered:
+            self._reveal.start()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Catch up."""

@@ -182,3 +182,28 @@ def test_a_scroll_bar_that_was_needed_once_goes_again(panel, selection, qtbot):
     panel.resize(597, 147)
     qtbot.wait(20)
     assert panel._grid.columns == 3
+
+
+def test_charts_of_another_size_are_drawn_one_by_one_while_a_reply_streams(panel, selection, qtbot):
+    """The window and all its charts anew in one go held it for up to 90 ms."""
+    turn = fake_turn(1, rounds=12)
+    running = Turn(turn.start, turn.prefill, turn.rounds[:6])
+    selection.show_turn(running)
+    settle(panel, qtbot, 6)
+    shown = [panel.charts[name] for name in panel.shown]
+    qtbot.waitUntil(lambda: not any(chart.empty.isVisible() for chart in shown))
+    panel.resize(panel.width() - 90, panel.height() - 30)
+    covered = [sum(chart.empty.isVisible() for chart in shown)]
+    while covered[-1]:
+        panel._reveal.timeout.emit()
+        covered.append(sum(chart.empty.isVisible() for chart in shown))
+    assert covered == list(range(len(shown), -1, -1))
+    panel._reveal.stop()
+
+
+def test_charts_of_a_reply_that_is_over_are_never_covered(panel, selection, qtbot):
+    """Nothing is computed then, so nothing need wait."""
+    selection.show_turn(fake_turn(1))
+    settle(panel, qtbot, 20)
+    panel.resize(panel.width() - 90, panel.height() - 30)
+    assert not any(panel.charts[name].empty.isVisible() for name in panel.shown)
