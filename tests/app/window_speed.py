@@ -29,7 +29,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.app.speed_child import PROMPTS, add_options
+from tests.app.speed_child import add_options
+from tests.app.speed_reply import PROMPTS
 
 ORDER = ("headless", "alone", "typed", "alone", "typed", "alone")
 NAMES = ("headless", "alone", "typed")
