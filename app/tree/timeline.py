@@ -89,7 +89,7 @@ class Timeline(QWidget):
     def readout(self) -> str:
         """The values of the hovered round, else of the shown one, in one line."""
         index = self.hovered if self.hovered >= 0 else self.current
-        if not 0 <= index < len(self.rounds):
+        if not 0 <= index < self._counted:
             return "No rounds yet" if not self.rounds else plural(len(self.rounds), "round")
         r = self.rounds[index]
         t = r.timings
@@ -108,7 +108,7 @@ class Timeline(QWidget):
     def round_at(self, x: float) -> int:
         """The round whose bar is at x, -1 for none."""
         index = int((x - self.gutter + self.offset) // self.pitch)
-        return index if x >= self.gutter and 0 <= index < len(self.rounds) else -1
+        return index if x >= self.gutter and 0 <= index < self._counted else -1
 
     def focus_current(self) -> None:
         """Bring the shown round to the middle, at the usual zoom."""
@@ -146,7 +146,7 @@ class Timeline(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Only the bars in sight."""
         first = max(0, int(self.offset // self.pitch))
-        last = min(len(self.rounds), int((self.offset + self._room()) // self.pitch) + 1)
+        last = min(self._counted, int((self.offset + self._room()) // self.pitch) + 1)
         marks = self.current, self.hovered, self.pinned, self.live
         frame = Frame(
             self.rounds,

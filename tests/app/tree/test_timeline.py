@@ -198,3 +198,17 @@ def test_long_rounds_keep_their_unit(line):
     """“1306 ms” was cut to “306 ms” by the edge."""
     for ms in (0.2, 998, 999.6, 1306, 99_000):
         assert Face(SMALL).width(duration(ms)) <= line.gutter - 6
+
+
+def test_rounds_that_are_not_told_yet_are_not_drawn(line, turn):
+    """The sequence grows before `grown` is called; a picture or a mouse in between found no counts and raised."""
+    rounds = list(turn.rounds[:3])
+    line.set_rounds(rounds)
+    rounds.append(turn.rounds[3])
+    line.grab()
+    assert line.round_at(line.bar(3).center().x()) == -1
+    line.set_marks(3, -1, -1, True)
+    line.grab()
+    assert line.readout() == "4 rounds"
+    line.grown()
+    assert line.readout().startswith("round 4")
