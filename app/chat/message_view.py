@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 
 from PySide6.QtCore import Qt, Signal
@@ -229,8 +228,9 @@ def guessed_height(text: str, width: int) -> int:
     """Height in pixels that a message of this text may have, without making it."""
     across, down = _letter(theme().font_size)
     per_line = max(10.0, (width - 40) / across)
-    lines = sum(max(1, math.ceil(len(line) / per_line)) for line in text.split("\n")) if text else 1
-    return int(lines * down * 1.2) + 70
+    lines = text.count("\n") + 1
+    rows = max(lines, len(text) / per_line + lines / 2)  # each line is cut somewhere in its last row
+    return int(rows * down * 1.2) + 70
 
 
 @lru_cache
