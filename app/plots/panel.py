@@ -207,6 +207,7 @@ class PlotPanel(QWidget):
         """A stored turn is drawn at once; one that begins has nothing to draw, and the engine needs the processor."""
         if turn is None or turn.rounds or turn.end is not None:
             self._changed()
+            self._throttle.flush()
             return
         self._waiting = []
         self.series.update(turn)

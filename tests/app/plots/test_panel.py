@@ -207,3 +207,13 @@ def test_charts_of_a_reply_that_is_over_are_never_covered(panel, selection, qtbo
     settle(panel, qtbot, 20)
     panel.resize(panel.width() - 90, panel.height() - 30)
     assert not any(panel.charts[name].empty.isVisible() for name in panel.shown)
+
+
+def test_the_charts_of_another_reply_do_not_wait(panel, selection, qtbot):
+    """On a slow machine two redraws are up to six seconds apart: so long the charts of the last reply stood there."""
+    panel._throttle.set_interval(6000)
+    selection.show_turn(fake_turn(1, rounds=6))
+    settle(panel, qtbot, 6)
+    panel._throttle.set_interval(6000)
+    selection.show_turn(fake_turn(2, rounds=9))
+    qtbot.waitUntil(lambda: panel.series.count == 9 and not panel.redrawing, timeout=2000)
