@@ -109,8 +109,8 @@ def summary(shown: Round, count: int | None = None) -> str:
     which = f"Round {shown.index + 1}" + (f" of {count}" if count else "")
     if not shown.drafted:
         return f"{which}: plain, {made}"
-    origin = {"copy": " copied", "merged": " drafted and copied"}.get(drafter(shown), "")
-    return f"{which}: {len(shown.accepted)} of {shown.verified}{origin} accepted, {made}"
+    copied = " copied" if drafter(shown) == "copy" else ""
+    return f"{which}: {len(shown.accepted)} of {shown.verified}{copied} accepted, {made}"
 
 
 def describe(shown: Round) -> str:

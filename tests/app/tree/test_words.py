@@ -62,7 +62,6 @@ def test_who_drafted_is_said_and_only_guessed_where_it_is_certain(shown, plain):
     """The record decides; of older ones only what their strategy or shape proves is said."""
     copied = replace(shown, drafted_by="copy")
     assert " of 24 copied accepted" in summary(copied)
-    assert " of 24 drafted and copied accepted" in summary(replace(shown, drafted_by="merged"))
     assert "of 24 copied accepted" in describe(copied)
     assert dict(facts(copied, 1)[2])["drafted by"] == "copied text"
     assert "an estimate" in dict(facts(copied, 1)[2])["draft p"]
