@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 from shiboken6 import isValid
 
 TURN_SECONDS = 0.008  # after so long in one turn of the event loop nobody else is told
@@ -21,7 +21,12 @@ class Listeners(QObject):
 
     The first are told at once, the others soon after, in the order in which they came. Methods do not keep their
     objects alive, and those whose object is gone are forgotten.
+
+    Signals:
+        ended(): all have heard of the last change.
     """
+
+    ended = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -47,14 +52,18 @@ class Listeners(QObject):
 
     def _go_on(self) -> None:
         until = time.perf_counter() + TURN_SECONDS
-        while self._left:
-            call = self._left.pop(0)()
-            if _alive(call):
-                call()  # type: ignore[misc]
-            if time.perf_counter() > until:
-                break
-        if self._left:
-            self._timer.start()
+        try:
+            while self._left:
+                call = self._left.pop(0)()
+                if _alive(call):
+                    call()  # type: ignore[misc]
+                if time.perf_counter() > until:
+                    break
+        finally:  # one that fails keeps nobody else from hearing
+            if self._left:
+                self._timer.start()
+            else:
+                self.ended.emit()
 
 
 def _alive(call: Any) -> bool:

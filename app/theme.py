@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QToolTip
 from shiboken6 import isValid
 
+from app.held_pictures import HeldPictures
 from app.listeners import Listeners
 
 Mode = Literal["system", "light", "dark"]
@@ -109,6 +110,8 @@ class Theme(QObject):
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
         self.changed = Listeners(self)
+        self._pictures = HeldPictures()
+        self.changed.ended.connect(self._pictures.release)
         self._app = app
         self._mode: Mode = "system"
         self._font_size = FONT_SIZE_DEFAULT
@@ -181,6 +184,7 @@ class Theme(QObject):
             self._apply()
 
     def _apply(self) -> None:
+        self._pictures.hold()
         font = QFont(self._app.font())
         font.setPointSizeF(self._font_size)
         self._app.setFont(font)

@@ -75,3 +75,16 @@ def test_the_dead_are_not_told(qapp) -> None:
     gc.collect()
     told.emit()
     assert heard == ["stays"]
+
+
+def test_one_that_fails_keeps_nobody_from_hearing(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows are not drawn until all have heard: a fault in one would leave them blank."""
+    heard: list[object] = []
+    told, hearer, ended = Listeners(), Hearer(heard, "after"), []
+    told.connect(lambda: 1 / 0)
+    told.connect(hearer.hear)
+    told.ended.connect(lambda: ended.append(1))
+    with pytest.raises(ZeroDivisionError):
+        told.emit()
+    qtbot.waitUntil(lambda: ended == [1])
+    assert heard == ["after"]

@@ -5,8 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QToolTip
+from PySide6.QtWidgets import QToolTip, QWidget
 
+from app import listeners
 from app import theme as look
 from app.theme import Theme, contrast, theme
 
@@ -156,3 +157,28 @@ def test_the_application_has_no_style_sheet(shown, qapp):
     shown.set_mode("dark")
     assert qapp.styleSheet() == ""
     assert QToolTip.palette().color(QPalette.ColorRole.ToolTipBase) == shown.color("raised")
+
+
+def test_the_window_is_drawn_once_for_a_change_of_its_look(qtbot, shown, monkeypatch):
+    """Parts are told one after the other; a picture of the whole window after each held it for longer than they did."""
+    monkeypatch.setattr(listeners, "TURN_SECONDS", 1e-9)
+    pictures = []
+
+    class Window(QWidget):
+        def paintEvent(self, event):  # noqa: N802
+            pictures.append(len(heard))
+
+    window, heard = Window(), []
+    qtbot.addWidget(window)
+    window.show()
+    qtbot.waitExposed(window)
+    qtbot.waitUntil(lambda: bool(pictures))
+    pictures.clear()
+    listening = [lambda: (heard.append(1), window.update()) for _ in range(5)]
+    for call in listening:
+        theme().changed.connect(call)
+    theme().set_mode("dark")
+    qtbot.waitUntil(lambda: bool(pictures))
+    for call in listening:
+        theme().changed.disconnect(call)
+    assert pictures == [5]
