@@ -75,7 +75,7 @@ class Pages(QObject):
         self._window.sampling.pull()
         p.show_page(p.pane)
         self._presenter.show_chat(chat)
-        if self._window.isActiveWindow() and not p.chats.isAncestorOf(self._window.focusWidget()):
+        if not words and self._window.isActiveWindow() and not p.chats.isAncestorOf(self._window.focusWidget()):
             p.pane.composer.input.setFocus()
 
     def new_chat(self) -> None:

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer
-from PySide6.QtGui import QFontMetricsF, QGuiApplication, QPalette, QTextCharFormat, QTextCursor, QWheelEvent
+from PySide6.QtGui import (
+    QFocusEvent,
+    QFontMetricsF,
+    QGuiApplication,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPen,
+    QTextCharFormat,
+    QTextCursor,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -70,6 +81,7 @@ class CodeView(Findable, QPlainTextEdit):
         policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOn if wide else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         if policy != self.horizontalScrollBarPolicy():
             self.setHorizontalScrollBarPolicy(policy)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if wide else Qt.FocusPolicy.ClickFocus)
         bar = self.horizontalScrollBar().sizeHint().height() if wide else 0
         line = self.blockBoundingRect(self.document().firstBlock()).height()
         if self.blockCount() == 1:
@@ -88,6 +100,24 @@ class CodeView(Findable, QPlainTextEdit):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self.measure()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The focus is seen."""
+        super().paintEvent(event)
+        if self.hasFocus():
+            with QPainter(self.viewport()) as painter:
+                painter.setPen(QPen(theme().color("accent"), 1, Qt.PenStyle.DotLine))
+                painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show it."""
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Hide it."""
+        super().focusOutEvent(event)
+        self.viewport().update()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Leave vertical scrolling to the conversation."""

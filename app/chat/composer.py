@@ -63,7 +63,7 @@ class Composer(QWidget):
         stop_requested: stop the running reply.
         draft_changed: the text changed a moment ago; time to count tokens.
         problem: one sentence about a dropped file.
-        edit_last: Up was pressed in an empty field.
+        edit_last, escaped: Up was pressed in an empty field; Escape, and there was nothing to stop.
     """
 
     sent = Signal(str)
@@ -71,6 +71,7 @@ class Composer(QWidget):
     draft_changed = Signal()
     problem = Signal(str)
     edit_last = Signal()
+    escaped = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -197,6 +198,8 @@ class Composer(QWidget):
     def _escape(self) -> None:
         if self._busy:
             self._stop()
+        else:
+            self.escaped.emit()
 
     def _stop(self) -> None:
         if not self._stopping:

@@ -208,6 +208,7 @@ class ConversationView(QWidget):
         view.rounds.connect(self.turn_wanted)
         view.token_hovered.connect(self.tokens.hovered)
         view.token_clicked.connect(self.tokens.clicked)
+        view.drafts = self.shown.drafts
         view.set_busy(self._busy)
         view.set_note(self.shown.note(key))
         return view

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QTextCursor
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.chat.text_input import TextInput
 from app.theme import GAP_SMALL
+
+UNSENT = " This is what you typed before; undo leads back to what was sent."
 
 
 class EditBox(QWidget):
@@ -21,19 +23,23 @@ class EditBox(QWidget):
     accepted = Signal(str)
     cancelled = Signal()
 
-    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+    def __init__(self, text: str, draft: str = "", parent: QWidget | None = None) -> None:
+        """`draft` was typed before and not sent; undoing it leads back to `text`."""
         super().__init__(parent)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.setSpacing(GAP_SMALL)
         self.input = TextInput(20, self)
         self.input.setPlainText(text)
+        if draft:
+            self.input.selectAll()
+            self.input.insertPlainText(draft)
         self.input.setAccessibleName("Edit the message")
         self.input.submitted.connect(self._accept)
         self.input.cancelled.connect(self.cancelled)
         self.input.textChanged.connect(self._check)
         outer.addWidget(self.input)
-        self.hint = QLabel("The old version and its replies are kept.")
+        self.hint = QLabel(f"The old version and its replies are kept.{UNSENT if draft else ''}")
         self.hint.setProperty("muted", True)
         self.hint.setWordWrap(True)
         outer.addWidget(self.hint)
@@ -49,6 +55,11 @@ class EditBox(QWidget):
             button.setAutoDefault(False)
             row.addWidget(button)
         outer.addLayout(row)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Escape has closed the editor; it shall close nothing else."""
+        if event.key() != Qt.Key.Key_Escape:
+            super().keyPressEvent(event)
 
     def start(self) -> None:
         """Put the cursor at the end of the text."""

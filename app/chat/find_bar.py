@@ -12,18 +12,22 @@ from app.theme import GAP, GAP_SMALL, theme
 class FindBar(QFrame):
     """One line above the conversation.
 
+    Attributes:
+        before: what had the focus when the bar was opened.
+
     Signals:
         changed: the words.
         step: +1 for the next hit, -1 for the previous.
-        closed: marks can go.
+        closed: marks can go; whether the bar had the focus.
     """
 
     changed = Signal(str)
     step = Signal(int)
-    closed = Signal()
+    closed = Signal(bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.before: QWidget | None = None
         row = QHBoxLayout(self)
         row.setContentsMargins(GAP, GAP_SMALL, GAP, GAP_SMALL)
         row.setSpacing(GAP_SMALL)
@@ -51,6 +55,9 @@ class FindBar(QFrame):
 
     def open(self, words: str = "") -> None:
         """Show the bar and select its words, `words` if there are any."""
+        focus = self.window().focusWidget()
+        if focus is not None and not self.isAncestorOf(focus):
+            self.before = focus
         self.show()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         if words and words != self.field.text():
@@ -63,8 +70,9 @@ class FindBar(QFrame):
 
     def close_bar(self) -> None:
         """Hide the bar."""
+        focus = self.window().focusWidget()
         self.hide()
-        self.closed.emit()
+        self.closed.emit(focus is not None and self.isAncestorOf(focus))
 
     def set_count(self, current: int, total: int) -> None:
         """Say which hit is shown (from 1) of how many."""
@@ -77,6 +85,10 @@ class FindBar(QFrame):
         if event.key() == Qt.Key.Key_Escape:
             self.close_bar()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            focus = self.focusWidget()
+            if isinstance(focus, QPushButton):
+                focus.click()
+                return
             self.step.emit(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
         else:
             super().keyPressEvent(event)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtGui import QKeyEvent
+from shiboken6 import isValid
 
 from app.chat.find_bar import FindBar
 from app.chat.message_view import MessageView
@@ -26,11 +28,23 @@ class Finder(QObject):
         bar.changed.connect(self.find)
         bar.step.connect(self._step)
         bar.closed.connect(self._closed)
+        conversation.installEventFilter(self)
 
     def open_at(self, message: int, words: str) -> None:
         """Search for words and go to the first hit in a message."""
         self._wanted = message
         self._bar.open(words)
+
+    def close(self) -> None:
+        """End the search, if there is one."""
+        if self._bar.isVisible():
+            self._bar.close_bar()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Escape on a message or beside it, where nothing else has used it."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape:
+            self.close()
+        return False
 
     def again(self) -> None:
         """The messages changed."""
@@ -71,10 +85,13 @@ class Finder(QObject):
             self._mark_all()
             self._show_current()
 
-    def _closed(self) -> None:
+    def _closed(self, focused: bool) -> None:
+        hit = self._conversation.view_of(self._hits[self._current][0]) if self._hits else self._bar.before
         self._hits, self._current = [], -1
         self._mark_all()
-        self._conversation.flow.setFocus()
+        if focused:
+            found = hit is not None and isValid(hit) and hit.isVisible()
+            (hit if hit is not None and found else self._conversation.flow).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _show_current(self) -> None:
         self._bar.set_count(self._current + 1, len(self._hits))

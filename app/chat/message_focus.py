@@ -29,11 +29,19 @@ class MessageFocus(QObject):
         view, focus = self._conversation.view_of(key), self._conversation.window().focusWidget()
         return view is not None and focus is not None and (view is focus or view.isAncestorOf(focus))
 
-    def put(self, key: int) -> None:
-        """Put the focus on a message."""
+    def arrow(self, key: int) -> int:
+        """-1 or 1 where the focus is on a message's arrow to its version before or after, else 0."""
+        view, focus = self._conversation.view_of(key), self._conversation.window().focusWidget()
+        arrows = {view.header.previous_button: -1, view.header.next_button: 1} if view is not None else {}
+        return arrows.get(focus, 0)  # type: ignore[call-overload,no-any-return]
+
+    def put(self, key: int, arrow: int = 0) -> None:
+        """Put the focus on a message, or on its arrow, the other one where that leads nowhere."""
         view = self._conversation.reveal(key)
         if view is not None:
-            view.setFocus(Qt.FocusReason.TabFocusReason)
+            arrows = (view.header.previous_button, view.header.next_button)[:: -arrow or 1]
+            wanted = next((a for a in arrows if arrow and a.isEnabled()), view)
+            wanted.setFocus(Qt.FocusReason.TabFocusReason)
             self._conversation.flow.ensureWidgetVisible(view, 0, GAP)
 
     def step(self, delta: int) -> None:

@@ -88,11 +88,11 @@ class MessageHeader(QWidget):
         kept = message.chat != 0  # what a recording shows belongs to no chat: nothing of it can be asked again
         self.edit_button.setVisible(self.user and kept)
         self.again_button.setVisible(not self.user and not running and kept)
-        when = time.strftime("%H:%M", time.localtime(message.created))
+        when = f", {time.strftime('%H:%M', time.localtime(message.created))}" if message.created else ""
         for button in self.buttons():
             label = button.property("label")
             label = {"‹": "Previous version", "›": "Next version"}.get(label, label)
-            button.setAccessibleName(f"{label}: {self.name}, {when}")
+            button.setAccessibleName(f"{label}: {self.name}{when}")
         self._fit()
 
     def set_busy(self, busy: bool) -> None:

@@ -47,6 +47,7 @@ class MessageView(MessageFrame):
         self._waiting = ""  # streamed text that the hidden Markdown has not had yet
         self.running = running
         self.editor: EditBox | None = None
+        self.drafts: dict[int, str] = {}  # by message: what was typed in an editor and not sent
         self.tokens: ProvenanceView | None = None
         self._note = self.add_line()
         self._note.setAlignment(Qt.AlignmentFlag.AlignHCenter)
@@ -130,7 +131,8 @@ class MessageView(MessageFrame):
         """Open the editor of a prompt."""
         if self.editor is not None or not self.user or not self.header.edit_button.isEnabled():
             return
-        self.editor = EditBox(self.text, self)
+        self.editor = EditBox(self.text, self.drafts.get(self.message.id, ""), self)
+        self.editor.input.textChanged.connect(self._keep_draft)
         self.editor.accepted.connect(self._resend)
         self.editor.cancelled.connect(self._close_editor)
         self.put_before(self.editor, self.body)
@@ -210,6 +212,13 @@ class MessageView(MessageFrame):
             self.editor = None
             self.body.show()
             self.setFocus()
+
+    def _keep_draft(self) -> None:
+        text = self.editor.input.toPlainText() if self.editor is not None else self.text
+        if text != self.text:
+            self.drafts[self.message.id] = text
+        else:
+            self.drafts.pop(self.message.id, None)
 
     def _resend(self, text: str) -> None:
         self._close_editor()

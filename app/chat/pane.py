@@ -126,7 +126,8 @@ class ChatPane(QWidget):
     def resend(self, message: int, text: str) -> None:
         """Send an edited prompt as another version; the old one and what followed it stay."""
         prompt = self._branch.find(message)
-        self._ask(prompt.parent if prompt is not None else None, text)
+        if self._ask(prompt.parent if prompt is not None else None, text):
+            self.view.shown.drafts.pop(message, None)
 
     def regenerate(self, message: int) -> None:
         """Make another version of a reply."""
@@ -224,14 +225,13 @@ class ChatPane(QWidget):
             return
         if shown is None:
             return
-        focused = self.view.focus.is_in(message)
+        focused, arrow = self.view.focus.is_in(message), self.view.focus.arrow(message)
         self.view.set_messages(self.path, at_end=False)
         self.view.set_dropped(self._branch.left_out())
         self.view.show_message(shown)
         if focused:
-            self.view.focus.put(shown)
-        newest = next((m for m in reversed(self.path) if m.has_trace), None)
-        if newest is not None:
+            self.view.focus.put(shown, arrow)
+        if (newest := next((m for m in reversed(self.path) if m.has_trace), None)) is not None:
             self.turn_wanted.emit(newest.id)
         self.request_count()
 

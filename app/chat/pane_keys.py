@@ -16,6 +16,7 @@ from app.theme import FONT_SIZE_DEFAULT, theme
 def bind(pane: QWidget, view: ConversationView, composer: Composer) -> None:
     """Search, text size, regenerate, edit; Alt+Up leads from the field to the messages."""
     bind_zoom(pane)
+    composer.escaped.connect(view.finder.close)
     for keys, call in (
         (QKeySequence.StandardKey.Find, view.open_find),
         ("Ctrl+R", view.regenerate_last),

@@ -6,12 +6,17 @@ from app.store import Message
 
 
 class ShownMessages:
-    """The shown branch, and the text so far of every running reply, whether it is in that branch or not."""
+    """The shown branch, and the text so far of every running reply, whether it is in that branch or not.
+
+    Attributes:
+        drafts: edits of prompts that were begun and not sent, of all branches and chats, by message.
+    """
 
     def __init__(self) -> None:
         self._messages: dict[int, Message] = {}
         self._live: dict[int, str] = {}
         self._notes: dict[int, str] = {}
+        self.drafts: dict[int, str] = {}
 
     def __contains__(self, key: int) -> bool:
         return key in self._messages

@@ -58,3 +58,12 @@ def test_no_word_is_cut_in_a_narrow_line(header: MessageHeader, size: float, wid
     assert header.again_button.text() == "Regenerate"
     assert header.who.isVisible()
     assert header.time.isVisible()
+
+
+def test_a_recording_names_no_time(qtbot) -> None:
+    """It does not say when it was made; 00:00 would be a lie."""
+    reply = message(2, created=0.0)
+    header = MessageHeader(reply)
+    qtbot.addWidget(header)
+    header.show_state(reply, running=False)
+    assert {button.accessibleName() for button in header.buttons()} >= {"Copy: Assistant", "Next version: Assistant"}
