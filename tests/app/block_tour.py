@@ -27,10 +27,11 @@ from PySide6.QtWidgets import QApplication
 import app.window
 from app.main_window import MainWindow
 from app.watchdog import LIMIT_MS, Watchdog
-from engine import SamplingConfig
 from tests.app.event_costs import EventCosts, watched_application
 from tests.app.real_window import Driver, Wait
-from tests.app.tour_actions import ACTIONS, Action, Tour
+from tests.app.tour import Action, Tour
+from tests.app.tour_actions import ACTIONS
+from tests.app.tour_chat import begin
 from tests.app.tour_folder import fill, streamed
 from tests.fake_engine import FakeEngine
 
@@ -50,12 +51,9 @@ class TourDriver(Driver):
         """All of them."""
         w = self.window
         self.tour = Tour(w, self.out, self.ids)
-        yield lambda: w.models.state != "starting"
-        yield lambda: w.models.state == "ready" and self.idle()
-        w.settings.set_sampling(SamplingConfig())
-        w.settings.set_config(w.settings.config.with_(max_new_tokens=600))
         self._timer.setInterval(50)
         print(f"{'longest block of the main thread, ms':60} wall   own")
+        yield from self.measure(Action("the first seconds, a prompt sent as soon as one can be", begin, ""))
         for action in chosen(self.options):
             yield from self.measure(action)
 
@@ -68,7 +66,8 @@ class TourDriver(Driver):
             yield from self.streaming(action.chat)
         dog, profile = Watchdog(self), cProfile.Profile(time.thread_time)
         watched = bool(options.profile) and options.profile in action.name
-        yield from tour.pause(0.3)
+        if action.chat:
+            yield from tour.pause(0.3)
         dog.start()
         if self.costs is not None:
             self.costs.clear()
@@ -88,7 +87,7 @@ class TourDriver(Driver):
                 print(f"    {cpu:4.0f} own {wall:4.0f} wall at {since:5.0f}: {event} of {name}")
         if watched:
             told = io.StringIO()
-            pstats.Stats(profile, stream=told).sort_stats("cumulative").print_stats(60)
+            pstats.Stats(profile, stream=told).sort_stats("cumulative").print_stats(70)
             print(told.getvalue())
 
     def streaming(self, chat: str) -> Iterator[Wait]:
