@@ -81,7 +81,7 @@ class LazyPlots(QWidget):
 
         if self._panel is not None:
             return
-        self._charts = self._charts or ChartMaker(self._selection)
+        self._charts = self._charts or ChartMaker(self._selection, self)
         if self._charts.go_on():
             self._next.start()
         else:

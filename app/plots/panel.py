@@ -34,13 +34,15 @@ AT_FIRST = ("acceptance", "speed", "time")
 
 
 class ChartMaker:
-    """Makes the charts one by one: all of them at once would hold the window for 60 ms.
+    """Makes the charts one by one: all of them at once would hold the window for 60 ms. They go with `parent` if the
+    window closes before all are made; a chart of nobody's outlives it and takes the program down.
 
     Attributes:
         series: what all of them show; `charts`: those made so far, by name.
     """
 
-    def __init__(self, selection: Selection) -> None:
+    def __init__(self, selection: Selection, parent: QWidget) -> None:
+        self._parent = parent
         self.series = RoundSeries()
         self.charts: dict[str, Chart] = {}
         series = self.series
@@ -57,7 +59,8 @@ class ChartMaker:
         if not self._left:
             return False
         name, make = self._left.pop(0)
-        self.charts[name] = make()
+        chart = self.charts[name] = make()
+        chart.setParent(self._parent)
         return True
 
 
@@ -77,7 +80,7 @@ class PlotPanel(QWidget):
         super().__init__(parent)
         self.setAccessibleName("Plots")
         self._selection = selection
-        made = charts or ChartMaker(selection)
+        made = charts or ChartMaker(selection, self)
         while made.go_on():
             pass
         self.series, self.charts = made.series, made.charts

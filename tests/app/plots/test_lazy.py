@@ -55,3 +55,15 @@ def test_the_charts_come_by_themselves_one_by_one(qtbot, monkeypatch):
     assert made == [2, 3, 4, 5, None]
     qtbot.waitUntil(plots.panel().isVisible)
     assert len(loads) == 1
+
+
+def test_charts_made_so_far_go_with_the_window(qtbot):
+    """Closed between two charts: one that belonged to nobody stayed behind, and took the program down when it went."""
+    plots = LazyPlots(Selection())
+    qtbot.addWidget(plots)
+    plots._next.setInterval(60_000)
+    plots.resize(600, 300)
+    plots.show()
+    qtbot.waitUntil(lambda: plots._charts is not None and len(plots._charts.charts) == 1, timeout=15_000)
+    assert all(chart.window() is plots for chart in plots._charts.charts.values())
+    plots._next.stop()
