@@ -6,6 +6,7 @@ Knows messages and caches' contents; nothing of how a round works.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -109,19 +110,24 @@ class ChatSession:
         room = prompt_room(self.model.dims.context_length, self.config.max_new_tokens)
         head = [m for m in messages[:1] if m["role"] == "system"]
         turns = list(messages[len(head) :])
-        dropped = 0
-        while True:
-            text = self.model.tokenizer.render([*head, *turns]) + prefix
-            prompt = self.model.tokenizer.encode(text)
-            if len(prompt) <= room:
-                return text, prompt, dropped
-            later = next((i for i, m in enumerate(turns) if i > 0 and m["role"] == "user"), None)
-            if later is None:
-                raise ContextFull(
-                    f"The message is too long: it takes {len(prompt)} tokens and {room} fit. "
-                    "Shorten it or the system prompt."
-                )
-            turns, dropped = turns[later:], dropped + later
+
+        def prompt_from(start: int) -> tuple[str, list[int]]:
+            text = self.model.tokenizer.render([*head, *turns[start:]]) + prefix
+            return text, self.model.tokenizer.encode(text)
+
+        starts = [0, *(i for i, m in enumerate(turns) if i > 0 and m["role"] == "user")]
+        text, prompt = prompt_from(0)
+        if len(prompt) <= room:
+            return text, prompt, 0
+        fits = bisect_left(starts, True, lo=1, key=lambda start: len(prompt_from(start)[1]) <= room)
+        start = starts[min(fits, len(starts) - 1)]
+        text, prompt = prompt_from(start)
+        if len(prompt) > room:
+            raise ContextFull(
+                f"The message is too long: it takes {len(prompt)} tokens and {room} fit. "
+                "Shorten it or the system prompt."
+            )
+        return text, prompt, start
 
     def _reuse(self, prompt: list[int], *, exact: bool) -> int:
         """Cut the caches back to the rows that `prompt` shares; returns how many those are.

@@ -80,6 +80,22 @@ def test_the_oldest_turns_leave_first(tiny: Loaded) -> None:
     assert dropped[-1] >= 2
 
 
+def test_a_very_long_conversation_is_not_tried_turn_by_turn(tiny: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With hundreds of turns too many, trying each took seconds, in which nothing else of the program ran."""
+    session = ChatSession(tiny(Tiny(source=SMALL)), TREE.with_(max_new_tokens=8))
+    talk = [{"role": role, "content": f"{role} {n}"} for n in range(200) for role in ("user", "assistant")]
+    talk.append({"role": "user", "content": "and now"})
+    tokenizer, read = session.model.tokenizer, []
+    encode = tokenizer.encode
+    monkeypatch.setattr(tokenizer, "encode", lambda text: read.append(len(text)) or encode(text))
+    turn = record(session.generate(talk))
+    room = CONTEXT - 8
+    assert turn.start.prompt_tokens <= room
+    longer = talk[turn.start.dropped_messages - 2 :]
+    assert len(encode(tokenizer.render(longer))) > room, "another turn would have fitted"
+    assert len(read) <= 12
+
+
 def test_beyond_the_positions_of_the_head(tiny: Loaded) -> None:
     """A context several times what the head was trained to: no crash, identical text, drafts still accepted."""
     model = tiny(Tiny(trained_positions=64))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -138,3 +140,15 @@ def test_a_broken_folder_is_one_sentence(
         Tokenizer.load(folder)
     assert "\n" not in str(caught.value)
     assert name in str(caught.value) or "chat template of tiny" in str(caught.value)
+
+
+def test_other_threads_run_while_a_long_text_is_read(tokenizer: Tokenizer) -> None:
+    """The window stood still for 0.2 s each time the tokens of a long conversation were counted."""
+    text, ran, ids = "the quick brown fox " * 40_000, 0, []
+    thread = threading.Thread(target=lambda: ids.append(tokenizer.encode(text)))
+    thread.start()
+    while thread.is_alive():
+        time.sleep(0.001)
+        ran += 1
+    assert len(ids[0]) > 40_000
+    assert ran > 20
