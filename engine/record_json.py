@@ -2,7 +2,8 @@
 
 A record is an object of its fields. A tuple of records is an object of columns, one list per field, all of one length;
 an empty one is []. In columns a text is an index into a list of strings, false and true are 0 and 1. NaN is null,
-infinities are "inf" and "-inf". Knows nothing of what the records mean.
+infinities are "inf" and "-inf"; where a whole number, a text or a truth may be None, that is null. Knows nothing of
+what the records mean.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from engine.errors import TraceError
@@ -32,6 +34,11 @@ def _schema(cls: type) -> dict[str, tuple[Any, Any]]:
 
 def _is_record(hint: Any) -> bool:
     return is_dataclass(hint) or hasattr(hint, "_fields")
+
+
+def _unless_none(hint: Any) -> Any:
+    """X of `X | None`, or None for every other type."""
+    return next(t for t in get_args(hint) if t is not NoneType) if get_origin(hint) is UnionType else None
 
 
 def write_record(value: Any, hint: Any, strings: dict[str, int]) -> Any:
@@ -81,6 +88,9 @@ class RecordReader:
         """A value of type `hint`."""
         if _is_record(hint):
             return self._record(data, hint, where)
+        inner = _unless_none(hint)
+        if inner is not None:
+            return None if data is None else self.read(data, inner, where)
         if get_origin(hint) is not tuple:
             return self._column([data], hint, where)[0]
         item = get_args(hint)[0]

@@ -32,6 +32,15 @@ def settings_of(strategy: str, config: EngineConfig, sampling: SamplingConfig) -
         repetition_penalty=sampling.repetition_penalty,
         seed=sampling.seed,
         draft_min_probability=config.draft_min_probability,
+        eagle_lookup=config.eagle_lookup,
+        eagle_merge=config.eagle_merge,
+        exact=config.exact,
+        max_new_tokens=config.max_new_tokens,
+        plain_rows=config.plain_rows,
+        ngram_match_maxlen=config.ngram_match_maxlen,
+        draft_match_strictness=config.draft_match_strictness,
+        draft_selection_rule=config.draft_selection_rule,
+        ngram_update=config.ngram_update,
     )
 
 

@@ -74,6 +74,7 @@ class Prefill:
     ms: float
     first: Token
     text: str  # what became displayable
+    chunk: int | None = None  # prefill_chunk, most prompt tokens per pass; None in traces older than the field
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ COLUMNS = {
     "eagle_depth": "levels of the draft tree",
     "draft_predict_length": "most nodes verified",
     "draft_min_probability": "least probability of the path of a verified node; 0 is no limit",
+    "eagle_lookup": "least tokens that stood before where text is copied; 0 is never, empty in old traces",
+    "eagle_merge": "True: copied text joins the tree of the head; False: it replaces it; empty in old traces",
+    "exact": "True: the text of plain decoding to the last bit; empty in old traces",
     "temperature": "0 is greedy",
     "drafted": "candidate nodes, root excluded",
     "verified": "nodes the target verified, root excluded",
@@ -49,7 +52,7 @@ def _row(r: Round) -> list[object]:
     times = (t.start, t.total, t.draft, t.verify, t.commit, t.host)
     return [
         *(r.index, r.position, s.strategy, s.eagle_topk, s.eagle_depth, s.draft_predict_length),
-        *(s.draft_min_probability, s.temperature),
+        *(s.draft_min_probability, s.eagle_lookup, s.eagle_merge, s.exact, s.temperature),
         *(r.drafted, r.verified, r.accepted_emitted, len(r.emitted)),
         *(f"{ms:.3f}" for ms in times),
         *(r.kv.before, r.kv.appended, len(r.kv.kept), r.drafted_by),

@@ -7,7 +7,8 @@ The document:
 
 Objects carry the field names of the records (engine/trace.py, engine/trace_round.py); engine/record_json.py says how
 values are written. `strings` holds the texts that occur in columns. A field that has a default may be absent; unknown
-keys are skipped. Every kind of damage is a `TraceError` of one sentence.
+keys are skipped: a new field with a default needs no new version. Every kind of damage is a `TraceError` of one
+sentence.
 """
 
 from __future__ import annotations

@@ -51,7 +51,10 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The values one round used."""
+    """The values one round used. None: the trace is older than the field, and what it was is not known.
+
+    How the prompt was read stands in `Prefill`: nothing after it asks.
+    """
 
     strategy: str  # "plain", "eagle", "mtp", "lookahead"
     eagle_topk: int
@@ -64,6 +67,15 @@ class Settings:
     repetition_penalty: float
     seed: int
     draft_min_probability: float = 0.0  # in traces older than the field, too
+    eagle_lookup: int | None = None
+    eagle_merge: bool | None = None
+    exact: bool | None = None
+    max_new_tokens: int | None = None
+    plain_rows: int | None = None
+    ngram_match_maxlen: int | None = None
+    draft_match_strictness: str | None = None
+    draft_selection_rule: str | None = None
+    ngram_update: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ class TurnRunner:
         text = self._reply.take(first)
         if self._reply.finish == "stop_token":
             token = token._replace(id=-1, text="", raw="")
-        yield Prefill(len(prompt) - start, (decoder.pauses.clock() - begin) * 1e3, token, text)
+        yield Prefill(len(prompt) - start, (decoder.pauses.clock() - begin) * 1e3, token, text, chunk)
 
     def _ask(self) -> Sampler:
         """The sampler for the next tokens; what else the settings say now acts as well."""

@@ -186,13 +186,17 @@ def fake_turn(
     rng = random.Random(seed)
     model = _FakeModel(rng, tokens, accept)
     depth = depth if strategy == "eagle" else 0
-    settings = Settings(strategy, topk, depth or 1, length, temperature, 40, 0.95, 0.0, 1.0, seed)
+    settings = Settings(
+        strategy, topk, depth or 1, length, temperature, 40, 0.95, 0.0, 1.0, seed,
+        eagle_lookup=0, eagle_merge=False, exact=True, max_new_tokens=1024, plain_rows=1, ngram_match_maxlen=4,
+        draft_match_strictness="low", draft_selection_rule="freqxlen", ngram_update=False,
+    )  # fmt: skip
     prompt = rng.randrange(20, 400)
     turn = Turn()
     turn.add(TurnStart("fake-135m", strategy, "", prompt, rng.randrange(prompt // 2), 2048, 0, "<|im_start|>user\nHi"))
     first = Token(model.target(0), tokens[0], "first", -1, rng.uniform(0.3, 1), rng.expovariate(0.4))
     now = prompt * 0.4
-    turn.add(Prefill(prompt - turn.start.reused_tokens, now, first, first.text))  # type: ignore[union-attr]
+    turn.add(Prefill(prompt - turn.start.reused_tokens, now, first, first.text, 128))  # type: ignore[union-attr]
     index = 0
     for i in range(rounds):
         last = i == rounds - 1

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pytest
 
-from engine.config import SamplingConfig
+from engine.config import EngineConfig, SamplingConfig
 from engine.decoder import Decoder, Verified
+from engine.session import ChatSession
 from engine.target import TargetModel
-from engine.trace import Round, Token, Turn
+from engine.trace import Round, Settings, Token, Turn
 from tests.engine.conftest import Loaded
 from tests.tiny import Tiny
-from tests.turns import GREEDY, PLAIN, TREE, WARM, ids, reply
+from tests.turns import ASK, GREEDY, PLAIN, TREE, WARM, check, ids, reply, user
 
 Passes = list[tuple[np.ndarray, int]]
 
@@ -184,3 +186,27 @@ def test_an_unlikely_node_was_not_pruned_for_its_rank(tiny: Loaded) -> None:
         assert ("less likely than draft_min_probability 0.2" in r.fate(n)) == unlikely
         assert unlikely or r.verified == TREE.draft_predict_length
     assert pruned
+
+
+def test_a_record_says_every_setting_in_force(tiny: Loaded) -> None:
+    """Changed while the reply is written, settings belong to the rounds after it; the prompt was read as before."""
+    kept = [f.name for f in fields(Settings) if f.name in {f.name for f in fields(EngineConfig)}]
+    before = TREE.with_(prefill_chunk=16, plain_rows=2)
+    after = before.with_(
+        prefill_chunk=32, plain_rows=1, max_new_tokens=50, exact=False, eagle_lookup=3, eagle_merge=True,
+        ngram_match_maxlen=2, draft_match_strictness="high", draft_selection_rule="fcfs", ngram_update=True,
+    )  # fmt: skip
+    elsewhere = {"speculative_type", "lookup_file", "prefill_chunk"}
+    assert set(kept) == {f.name for f in fields(EngineConfig)} - elsewhere
+    session, turn = ChatSession(tiny(Tiny()), before), Turn()
+    for event in session.generate(user(ASK)):
+        turn.add(event)
+        if isinstance(event, Round) and event.index == 1:
+            session.config = after
+    check(turn)
+    assert len(turn.rounds) > 3
+    for r in turn.rounds:
+        used = before if r.index < 2 else after
+        assert {key: getattr(r.settings, key) for key in kept} == {key: getattr(used, key) for key in kept}
+    assert turn.prefill is not None
+    assert turn.prefill.chunk == 16

@@ -41,6 +41,15 @@ def test_who_drafted_is_a_column() -> None:
     assert {r["drafted_by"] for r in rows(fake_turn(4, strategy="plain"))} == {"nothing"}
 
 
+def test_how_it_copied_and_decided_are_columns() -> None:
+    """Rounds with other settings must not be averaged together; an old trace does not tell, and its cells are empty."""
+    turn = fake_turn(4, rounds=2)
+    s = replace(turn.rounds[1].settings, eagle_lookup=3, eagle_merge=True, exact=None)
+    turn.rounds[1] = replace(turn.rounds[1], settings=s)
+    told = [(r["eagle_lookup"], r["eagle_merge"], r["exact"]) for r in rows(turn)]
+    assert told == [("0", "False", "True"), ("3", "True", "")]
+
+
 def test_text_is_inert() -> None:
     """Formulas, line breaks, quotes and broken characters stay one harmless cell on one line."""
     turn = fake_turn(4, rounds=1)
