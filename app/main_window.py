@@ -38,7 +38,6 @@ from app.selection import Selection
 from app.shortcut_sheet import ShortcutSheet
 from app.store import Store, StoreError
 from app.tasks import Tasks
-from app.theme import theme
 from app.toolbar import MainToolBar
 from app.trace_shelf import TraceShelf, shipped_traces
 from app.turn_controller import TurnController
@@ -189,5 +188,4 @@ class MainWindow(QMainWindow):
         self.hide()
         self.clean = self.link.shut_down(CLOSE_MS)
         self.store.close()
-        theme().changed.disconnect(self.view_menu.theme_changed)
         super().closeEvent(event)

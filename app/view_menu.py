@@ -44,8 +44,8 @@ class ViewMenu(QObject):
         paces = {pace: "Recorded pace" if pace == 1 else f"{pace}× slower" for pace in PACES}
         self._paces = self._choices("pace", paces, window.player.set_pace)
         window.player.changed.connect(self._show_pace)
-        theme().changed.connect(self.theme_changed)
-        self.theme_changed()
+        # When it opens, and not when the colours change: that is told in pieces, and the menu may be gone by then.
+        self._actions.submenus["theme"].aboutToShow.connect(self._show_mode)
         self._show_pace()
 
     def state(self) -> dict[str, Any]:
@@ -83,10 +83,6 @@ class ViewMenu(QObject):
         if kept.get("pace") in PACES:
             self._window.player.set_pace(kept["pace"])
 
-    def theme_changed(self) -> None:
-        """Mark the chosen colours."""
-        self._modes[theme().mode].setChecked(True)
-
     def _shower(self, name: str) -> Callable[[bool], None]:
         # No partial: PySide calls one without the signal's argument.
         def show(on: bool) -> None:
@@ -109,6 +105,9 @@ class ViewMenu(QObject):
             group.addAction(action)
             made[value] = action
         return made
+
+    def _show_mode(self) -> None:
+        self._modes[theme().mode].setChecked(True)
 
     def _show_pace(self) -> None:
         self._paces[self._window.player.pace].setChecked(True)
