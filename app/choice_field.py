@@ -1,15 +1,16 @@
-"""One setting that is a word or a switch: name, choices, default with a reset."""
+"""One setting that is a word or a switch: name, choices, default with a reset, and what the shown round used."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt
-from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLabel, QToolButton, QWidget
 
 from app.engine_settings import EngineSettings
 from app.settings_words import NAMES, SWITCHES
 from app.theme import GAP_SMALL, GAP_TINY, theme
+from app.used_note import UsedNote
 from engine import CHOICES
 
 ON_OFF = {"on": True, "off": False}
@@ -36,6 +37,19 @@ class ChoiceField(QWidget):
         self.reset_button = QToolButton(autoRaise=True)
         self.reset_button.setAccessibleName(f"Reset {NAMES[key]}")
         self.reset_button.clicked.connect(self._reset)
+        self.used_note = UsedNote(key, self._word)
+        self._arrange()
+        settings.config_changed.connect(self._show_value)
+        settings.defaults_changed.connect(self._show_value)
+        theme().changed.connect(self._restyle)
+        self._restyle()
+        self._show_value()
+
+    def _arrange(self) -> None:
+        notes = QHBoxLayout()
+        notes.setSpacing(GAP_SMALL)
+        notes.addWidget(self.key_label, 1)
+        notes.addWidget(self.used_note)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(GAP_SMALL)
@@ -43,17 +57,13 @@ class ChoiceField(QWidget):
         grid.addWidget(self.title, 0, 0)
         grid.addWidget(self.choice, 0, 1)
         grid.addWidget(self.reset_button, 0, 2)
-        grid.addWidget(self.key_label, 1, 0, 1, 3)
+        grid.addLayout(notes, 1, 0, 1, 3)
         grid.setColumnStretch(0, 1)
         grid.setRowStretch(2, 1)
-        settings.config_changed.connect(self._show_value)
-        settings.defaults_changed.connect(self._show_value)
-        theme().changed.connect(self._restyle)
-        self._restyle()
-        self._show_value()
 
     def set_used(self, value: Any) -> None:
-        """Rounds do not record these."""
+        """What the shown round used; None when no round is shown or it does not say."""
+        self.used_note.set_used(value)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """A wheel over a field that is not in use must not change it."""
@@ -75,9 +85,11 @@ class ChoiceField(QWidget):
         self.reset_button.setText(f"↺ {self._word(default)}")
         self.reset_button.setToolTip(f"Back to the default, {self._word(default)}")
         self.reset_button.setEnabled(value != default)
+        self.used_note.set_present(value)
 
     def _restyle(self) -> None:
         self.title.setFont(theme().font(bold=True))
         self.key_label.setFont(theme().font(0.78, mono=True))
         self.key_label.setStyleSheet(f"color: {theme().color('muted').name()};")
         self.reset_button.setFont(theme().font(0.82))
+        self.used_note.restyle()

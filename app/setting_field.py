@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from app.engine_settings import ENGINE_KEYS, EngineSettings
 from app.settings_words import NAMES, acts
 from app.theme import GAP_SMALL, GAP_TINY, theme
+from app.used_note import UsedNote
 from engine import RANGES, ConfigError, Range
 
 FLOAT_STEPS: dict[str, float] = {
@@ -82,7 +83,6 @@ class SettingField(QWidget):
         self._settings = settings
         self._whole = key not in FLOAT_STEPS
         self._limits = RANGES[key]
-        self._used: Any = None
         self._build()
         (settings.config_changed if key in ENGINE_KEYS else settings.sampling_changed).connect(self._show_value)
         settings.defaults_changed.connect(self._show_value)
@@ -92,9 +92,7 @@ class SettingField(QWidget):
 
     def set_used(self, value: Any) -> None:
         """What the shown round used; None when no round is shown or it does not say."""
-        if value != self._used:
-            self._used = value
-            self._show_note()
+        self.used_note.set_used(value)
 
     def _build(self) -> None:
         name = NAMES[self.key]
@@ -108,7 +106,8 @@ class SettingField(QWidget):
         self.reset_button = QToolButton(autoRaise=True)
         self.reset_button.setAccessibleName(f"Reset {name}")
         self.reset_button.clicked.connect(self._reset)
-        self.note, self.used_note = QLabel(), QLabel()
+        self.note = QLabel(f"{_short(self._limits.low)}–{_short(self._limits.high)}")
+        self.used_note = UsedNote(self.key, _short)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(GAP_SMALL)
@@ -173,26 +172,17 @@ class SettingField(QWidget):
         self.reset_button.setEnabled(value != default)
         self.reset_button.setText(f"↺ {_short(default)}")
         self.reset_button.setToolTip(f"Back to the default, {_short(default)}")
-        self._show_note()
-
-    def _show_note(self) -> None:
-        self.note.setText(f"{_short(self._limits.low)}–{_short(self._limits.high)}")
-        self.used_note.setText("" if self._used is None else f"used {_short(self._used)}")
-        self.used_note.setToolTip("The shown round used this value.")
-        differs = self._used is not None and self._used != self._settings.value(self.key)
-        sheet = f"color: {theme().color('warning' if differs else 'muted').name()};"
-        if self.used_note.styleSheet() != sheet:
-            self.used_note.setStyleSheet(sheet)
+        self.used_note.set_present(value)
 
     def _restyle(self) -> None:
         self.title.setFont(theme().font(bold=True))
         self.key_label.setFont(theme().font(0.78, mono=True))
         for label in (self.key_label, self.note):
             label.setStyleSheet(f"color: {theme().color('muted').name()};")
-        for label in (self.note, self.used_note, self.reset_button):
+        for label in (self.note, self.reset_button):
             label.setFont(theme().font(0.82))
+        self.used_note.restyle()
         self.number.setFixedWidth(theme().pixels(84 if self._limits.high > 9999 else 64))
-        self._show_note()
 
 
 def _short(value: Any) -> str:

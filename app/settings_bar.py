@@ -10,9 +10,9 @@ from app.choice_field import ChoiceField
 from app.engine_settings import EngineSettings
 from app.flow_grid import FlowGrid
 from app.setting_field import SettingField
-from app.settings_words import CHOICE_KEYS, MAIN_KEYS, MORE_KEYS, TREE_KEYS, annotation, hints, resting
+from app.settings_words import CHOICE_KEYS, MAIN_KEYS, MORE_KEYS, annotation, hints, resting, unused
 from app.theme import GAP, GAP_SMALL, theme
-from engine import Round
+from engine import Prefill, Round
 
 FIELD_WIDTH = 216
 LEAST_ROWS = 2  # of the fields behind "More", where they have more
@@ -138,12 +138,17 @@ class SettingsBar(QFrame):
         layout.addLayout(line)
         self.rest.hide()
 
-    def show_round(self, shown: Round | None) -> None:
-        """Show beside each slider what this round used."""
+    def show_round(self, shown: Round | None, prefill: Prefill | None = None) -> None:
+        """Show beside each setting what this round used, and how the prompt before it was read."""
+        rest = unused(shown.settings.strategy) if shown is not None else frozenset()
         for key, field in self.fields.items():
-            used = getattr(shown.settings, key, None) if shown is not None else None
-            plain = shown is not None and shown.settings.strategy == "plain"
-            field.set_used(None if plain and key in TREE_KEYS else used)
+            if shown is None or key in rest:
+                used = None
+            elif key == "prefill_chunk":
+                used = prefill.chunk if prefill is not None else None
+            else:
+                used = getattr(shown.settings, key)
+            field.set_used(used)
 
     def _show_more(self, shown: bool) -> None:
         self.more_button.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)

@@ -59,16 +59,34 @@ def acts(key: str) -> str:
     return "Acts when the next prompt is read." if key == "prefill_chunk" else "Acts at the next round."
 
 
+def origin(key: str) -> str:
+    """What a value of the past is."""
+    if key == "prefill_chunk":
+        return "The prompt of the shown reply was read with this value."
+    return "The shown round used this value."
+
+
 def resting(config: EngineConfig) -> frozenset[str]:
     """Settings that do nothing under the chosen strategy."""
+    return _idle("plain" if is_plain(config) else config.speculative_type)
+
+
+def unused(strategy: str) -> frozenset[str]:
+    """Settings that a round of this strategy did not ask.
+
+    Under any but plain decoding `plain_rows` is one of them; it never rests, as a model without head decodes plainly.
+    """
+    return _idle(strategy) | (frozenset() if strategy == "plain" else {"plain_rows"})
+
+
+def _idle(strategy: str) -> frozenset[str]:
     copies = ("eagle_lookup", "eagle_merge")
     tree = {
         "plain": (*TREE_KEYS, *copies, "draft_min_probability"),
         "mtp": (*TREE_KEYS[:2], *copies),
         "lookahead": ("eagle_depth", *copies),
     }
-    kind = "plain" if is_plain(config) else config.speculative_type
-    return frozenset((*tree.get(kind, ()), *(() if kind == "lookahead" else LOOKAHEAD_KEYS)))
+    return frozenset((*tree.get(strategy, ()), *(() if strategy == "lookahead" else LOOKAHEAD_KEYS)))
 
 
 def is_plain(config: EngineConfig) -> bool:

@@ -91,4 +91,5 @@ class TurnDisplay(QObject):
         self._shown_round_changed()
 
     def _shown_round_changed(self, _index: int = -1) -> None:
-        self._panels.sliders.show_round(self._selection.current())
+        turn = self._selection.turn
+        self._panels.sliders.show_round(self._selection.current(), turn.prefill if turn is not None else None)

@@ -82,7 +82,7 @@ def draw_svg(scene: TreeScene, path: Path, title: str = "") -> Write:
 def _size(scene: TreeScene, title: str) -> QRectF:
     tree = scene.content_rect
     if tree.isEmpty():
-        raise ExportError("There is no tree to save yet: send a message or open a trace first.")
+        raise ExportError("There is no tree to save yet: send a message or open a recorded run first.")
     width = max(tree.width(), WIDTH_LEAST)
     legend = draw_legend(None, width, _kinds(scene))
     return QRectF(0, 0, width + 2 * MARGIN, _title_height(title) + tree.height() + legend + 2 * MARGIN)

@@ -21,7 +21,7 @@ from app.tree.scene import TreeScene
 from app.tree.words import describe
 from engine.trace import Phase, Round
 
-NOTHING = "No round yet.\nSend a message, or open a recorded trace."
+NOTHING = "No round yet.\nSend a message, or open a recorded run."
 COMING = "The first round is on its way."
 NO_ROUNDS = "This reply has no rounds:\nit ended with the token that the prompt gave."
 

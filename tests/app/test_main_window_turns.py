@@ -40,6 +40,8 @@ def test_everything_follows_one_selection(window, qtbot):
     assert "4" in window.panels.tree.header.title.text()
     assert window.panels.tree.timeline.current == 3
     assert window.panels.sliders.fields["eagle_topk"].used_note.text() == "used 4"
+    assert window.panels.sliders.fields["max_new_tokens"].used_note.text() == "used 1024"
+    assert window.panels.sliders.fields["prefill_chunk"].used_note.text() == "used 128"
     assert window.actions_["hold"].isChecked()
     window.actions_["live"].trigger()
     assert window.selection.round_index == 11

@@ -13,7 +13,6 @@ from app.settings_bar import SettingsBar
 from app.settings_words import MAIN_KEYS, MORE_KEYS
 from app.theme import FONT_SIZE_MAX, theme
 from engine import RANGES, EngineConfig
-from tests.fake_turn import fake_turn
 
 
 @pytest.fixture
@@ -84,23 +83,6 @@ def test_reset_is_offered_only_when_it_does_something(bar, settings, qtbot):
     assert field.reset_button.isEnabled()
     qtbot.mouseClick(field.reset_button, Qt.MouseButton.LeftButton)
     assert settings.config == EngineConfig()
-
-
-def test_shown_round_is_told_apart_from_the_present_value(bar, settings):
-    """Looking back, the sliders still show what will happen next; the note says what happened then."""
-    shown = fake_turn(1, topk=4, depth=5, length=10).rounds[3]
-    bar.show_round(shown)
-    assert "4" in bar.fields["eagle_topk"].used_note.text()
-    assert not bar.fields["max_new_tokens"].used_note.text()
-    bar.show_round(None)
-    assert not bar.fields["eagle_topk"].used_note.text()
-
-
-def test_plain_round_used_no_tree(bar):
-    """Its tree settings were at rest."""
-    bar.show_round(fake_turn(1, strategy="plain").rounds[0])
-    assert not bar.fields["eagle_topk"].used_note.text()
-    assert bar.fields["temperature"].used_note.text()
 
 
 def test_plain_strategy_rests_the_tree_sliders(bar, settings):

@@ -13,6 +13,7 @@ from app.settings_words import (
     annotation,
     hints,
     resting,
+    unused,
 )
 from engine import CHAT_SAMPLING, CHOICES, RANGES, EngineConfig, SamplingConfig
 
@@ -60,6 +61,12 @@ def test_what_rests_under_a_strategy(kind, rest):
     """A slider that does nothing is greyed; lookahead's own settings rest under all others."""
     own = set() if kind == "lookahead" else set(LOOKAHEAD_KEYS)
     assert resting(tree(4, 5, 10, kind)) == rest | own
+
+
+@pytest.mark.parametrize("kind", ["eagle", "plain", "mtp", "lookahead"])
+def test_a_round_used_no_setting_that_rests(kind):
+    """Nor the rows of a pass that only plain decoding asks; its slider works all the same, for a model without head."""
+    assert unused(kind) == resting(tree(4, 5, 10, kind)) | (set() if kind == "plain" else {"plain_rows"})
 
 
 @pytest.mark.parametrize(("kind", "said"), [("mtp", "draft passes = 9"), ("lookahead", "draft passes = 0")])

@@ -22,7 +22,7 @@ def test_an_empty_view_says_what_to_do(view):
     """No blank pane."""
     assert view.nothing.isVisible()
     assert view.nothing.text() == NOTHING
-    assert "recorded trace" in view.accessibleDescription()
+    assert "recorded run" in view.accessibleDescription()
 
 
 def test_a_round_is_described_and_fitted(view, shown):
