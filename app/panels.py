@@ -6,6 +6,7 @@ Builds and arranges; links nothing.
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QScrollArea, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.chat.chat_list import ChatList
@@ -19,13 +20,16 @@ from app.settings_bar import SettingsBar
 from app.splitter import Splitter
 from app.status import StatusLine
 from app.store import Store
+from app.tall_area import TallArea
 from app.theme import theme
 from app.tree.panel import TreePanel
 from app.welcome import WelcomePage
 
 LEFT, MIDDLE = 190, 420  # widths at 1280 pixels; the right side has what is left
 CHATS_WIDTH, SETTINGS_WIDTH = 160, 316  # at least
+FIXED = 80  # pixels of the latter that do not grow with the text: margins, and the scroll bar
 PLOTS = 172  # height where there is little
+LOW = 690  # height below which the sliders keep to one row
 
 
 class Panels(QWidget):
@@ -72,7 +76,7 @@ class Panels(QWidget):
         self.parts[name].setVisible(shown)
         self.left.setVisible(self.is_shown("show_chats") or self.is_shown("show_chat_settings"))
         self._fit_left()
-        self.right.setVisible(self.is_shown("show_tree") or self.is_shown("show_plots"))
+        self.right_area.setVisible(self.is_shown("show_tree") or self.is_shown("show_plots"))
         self.visibility_changed.emit(name, shown)
 
     def is_shown(self, name: str) -> bool:
@@ -104,20 +108,26 @@ class Panels(QWidget):
         plots = PLOTS if height < 900 else round(height * 0.24)
         self.right.setSizes([height - plots, plots])
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The tree needs a low window more than the sliders do."""
+        super().resizeEvent(event)
+        self.sliders.set_low(self.height() < theme().pixels(LOW))
+
     def _fit_left(self) -> None:
         """Nothing on the left is cut, however large the text."""
-        self.chat_settings.setMinimumWidth(theme().pixels(SETTINGS_WIDTH))
-        wanted = SETTINGS_WIDTH if self.is_shown("show_chat_settings") else CHATS_WIDTH
-        self.left.setMinimumWidth(theme().pixels(wanted))
+        settings = theme().pixels(SETTINGS_WIDTH - FIXED) + FIXED
+        self.chat_settings.setMinimumWidth(settings)
+        self.left.setMinimumWidth(settings if self.is_shown("show_chat_settings") else theme().pixels(CHATS_WIDTH))
 
     def _arrange(self) -> None:
         self.left = Splitter(Qt.Orientation.Vertical)
         self.right = Splitter(Qt.Orientation.Vertical)
+        self.right_area = TallArea(self.right, "Draft tree and plots")
         self.across = Splitter(Qt.Orientation.Horizontal)
         for splitter, widgets in (
             (self.left, (self.chats, self.chat_settings)),
             (self.right, (self.tree, self.plots)),
-            (self.across, (self.left, self.middle, self.right)),
+            (self.across, (self.left, self.middle, self.right_area)),
         ):
             splitter.setChildrenCollapsible(False)
             for widget in widgets:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.choice_field import ChoiceField
@@ -15,17 +15,20 @@ from app.theme import GAP, GAP_SMALL, theme
 from engine import Prefill, Round
 
 FIELD_WIDTH = 216
+NO_LIMIT = 16777215  # Qt's QWIDGETSIZE_MAX
 LEAST_ROWS = 2  # of the fields behind "More", where they have more
 
 
-class Rest(QScrollArea):
-    """The fields behind "More": as high as they are where there is room, scrolled where there is not.
+class Rows(QScrollArea):
+    """Rows of fields: as high as they are where there is room, scrolled where there is not.
 
     Signals:
-        narrowed(int): pixels that the scroll bar takes now.
+        narrowed(): the scroll bar came or went.
+        changed(): fields have other sizes.
     """
 
-    narrowed = Signal(int)
+    narrowed = Signal()
+    changed = Signal()
 
     def __init__(self, grid: FlowGrid) -> None:
         super().__init__(widgetResizable=True)
@@ -44,19 +47,27 @@ class Rest(QScrollArea):
         """The rows that are kept."""
         return QSize(0, self.minimumHeight())
 
-    def keep_rows(self, width: int) -> None:
-        """At least two rows stay in sight, if there are two at this width."""
+    def keep_rows(self, width: int, most: int, *, no_more: bool = False) -> None:
+        """At least so many rows stay in sight, if there are so many at this width; `no_more`: and not more of them."""
         fields = self._grid.shown()
-        row = max((field.sizeHint().height() for field in fields), default=0)
-        rows = min(LEAST_ROWS, -(-len(fields) // self._grid.columns_at(width)))
-        self.setMinimumHeight(rows * (row + GAP) - GAP)
+        row = max((field.sizeHint().height() for field in fields), default=0) + GAP
+        height = row * min(most, -(-len(fields) // self._grid.columns_at(width))) - GAP
+        self.setMinimumHeight(height)
+        self.setMaximumHeight(height if no_more else NO_LIMIT)
+        self.verticalScrollBar().setSingleStep(row)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Tell when the scroll bar comes or goes."""
-        if event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
-            shown = event.type() == QEvent.Type.Show
-            self.narrowed.emit(self.verticalScrollBar().sizeHint().width() if shown else 0)
+        if event.type() in (QEvent.Type.Show, QEvent.Type.Hide) and watched is self.verticalScrollBar():
+            self.narrowed.emit()
+        if event.type() == QEvent.Type.LayoutRequest and watched is self.widget():
+            self.changed.emit()
         return super().eventFilter(watched, event)
+
+    def bar_width(self) -> int:
+        """Pixels that the scroll bar takes now."""
+        bar = self.verticalScrollBar()
+        return bar.sizeHint().width() if bar.isVisible() else 0
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Tab shows the whole field, not half a row."""
@@ -104,9 +115,14 @@ class SettingsBar(QFrame):
         policy = self.hint.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # or tree and charts would be laid out anew whenever it comes or goes
         self.hint.setSizePolicy(policy)
-        self.rest = Rest(self._more)
+        self.main, self.rest = Rows(self._main), Rows(self._more)
+        self.main.setAccessibleName("Main settings")
+        self.main.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it follows the field that has the focus
         self.rest.setAccessibleName("More settings")
-        self.rest.narrowed.connect(self._main.set_margin)  # or the columns of the two would not be in line
+        for rows in (self.main, self.rest):
+            rows.narrowed.connect(self._line_up)
+            rows.changed.connect(self._keep_rows)
+        self._low = self._sized = False
         self._arrange()
         settings.config_changed.connect(self._refresh)
         settings.sampling_changed.connect(self._refresh)
@@ -133,7 +149,7 @@ class SettingsBar(QFrame):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(GAP, GAP_SMALL, GAP, GAP_SMALL)
         layout.setSpacing(GAP_SMALL)
-        layout.addWidget(self._main)
+        layout.addWidget(self.main)
         layout.addWidget(self.rest)
         layout.addLayout(line)
         self.rest.hide()
@@ -150,10 +166,38 @@ class SettingsBar(QFrame):
                 used = getattr(shown.settings, key)
             field.set_used(used)
 
+    def set_low(self, low: bool) -> None:
+        """In a low window one row is seen at a time; the others are scrolled to."""
+        if low != self._low:
+            self._low = low
+            self._keep_rows()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Another width has other rows."""
+        super().resizeEvent(event)
+        if not self._sized or event.size().width() != event.oldSize().width():
+            self._sized = True
+            self._keep_rows()
+
+    def _keep_rows(self) -> None:
+        width = self.width() if self._sized else NO_LIMIT  # or a window that opens would be laid out twice
+        if self._low:
+            for rows in (self.main, self.rest):
+                rows.keep_rows(width, 1, no_more=True)
+        else:
+            self.main.keep_rows(width, len(MAIN_KEYS))
+            self.rest.keep_rows(width, LEAST_ROWS)
+
+    def _line_up(self) -> None:
+        """The columns of the two are in line, also where one of them has a scroll bar."""
+        bars = [rows.bar_width() for rows in (self.main, self.rest)]
+        self._main.set_margin(max(bars) - bars[0])
+        self._more.set_margin(max(bars) - bars[1])
+
     def _show_more(self, shown: bool) -> None:
         self.more_button.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
         self.more_button.setText("Less" if shown else "More")
-        self.rest.keep_rows(self.width())
+        self._keep_rows()
         self.rest.setVisible(shown)
         self.more_toggled.emit(shown)
 
@@ -174,5 +218,3 @@ class SettingsBar(QFrame):
         self.hint.setFont(theme().font(0.88))
         self.hint.setMinimumHeight(QFontMetrics(self.hint.font()).lineSpacing())
         self.hint.setStyleSheet(f"color: {theme().color('warning').name()};")
-        if not self.rest.isHidden():
-            self.rest.keep_rows(self.width())

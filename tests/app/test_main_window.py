@@ -109,6 +109,34 @@ def test_fits_a_small_screen(window):
     assert window.minimumSizeHint().height() <= 800
 
 
+@pytest.mark.parametrize(("width", "height"), [(1024, 600), (1093, 614)])
+def test_everything_is_reached_in_a_low_window(window, qtbot, width, height):
+    """1280×800 and 1366×768 at 125 %: the settings took two rows, and the window was 100 pixels higher than the screen."""
+    sliders, right = window.panels.sliders, window.panels.right_area
+    sliders.more_button.click()
+    window.resize(width, height)
+    theme().set_font_size(12)
+    qtbot.waitUntil(lambda: (window.width(), window.height()) == (width, height))
+    qtbot.wait(50)
+    for field in sliders.fields.values():
+        rows = sliders.main if sliders.main.isAncestorOf(field) else sliders.rest
+        rows.ensureWidgetVisible(field, 0, 0)
+        assert rows.viewport().rect().contains(field.geometry().translated(field.parentWidget().pos())), field.key
+    for part in (window.panels.tree.header, window.panels.tree.timeline, window.panels.plots):
+        right.ensureWidgetVisible(part, 0, 0)
+        corner = part.mapTo(right.viewport(), part.rect().bottomRight())
+        assert right.viewport().rect().contains(corner) or part.height() > right.viewport().height(), part
+    for part in (sliders, window.panels.status, right, window.panels.middle):
+        assert window.panels.rect().contains(part.mapTo(window.panels, part.rect().bottomRight())), part
+
+
+def test_sliders_have_all_their_rows_where_there_is_room(window, qtbot):
+    """Only a low window scrolls them."""
+    for size, scrolled in (((1024, 800), False), ((1024, 600), True), ((1024, 800), False)):
+        window.resize(*size)
+        qtbot.waitUntil(lambda s=scrolled: window.panels.sliders.main.verticalScrollBar().isVisible() == s)
+
+
 def test_every_control_has_a_name(window):
     """For screen readers; children of Qt's own widgets are Qt's business."""
     kinds = (QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit)
