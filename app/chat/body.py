@@ -13,10 +13,11 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.chat.block_splitter import BlockSplitter
-from app.chat.code_block import CodeBlock
+from app.chat.code_block import CodeBlock, CodeView
 from app.chat.highlight import prepare
 from app.chat.markdown import Block, blocks
 from app.chat.text_block import TextBlock
+from app.chat.word_link import WordLink
 from app.theme import GAP, GAP_SMALL
 
 INDENT = 28  # pixels per list around a code block
@@ -26,7 +27,11 @@ REFRESH_UP_TO = 6000  # characters of the tail; a longer one shows its Markdown 
 
 
 class MarkdownBody(QWidget):
-    """Markdown as widgets, one per run of text and one per block of code."""
+    """Markdown as widgets, one per run of text and one per block of code.
+
+    Attributes:
+        words: ties the words to the text that they were made from.
+    """
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,6 +41,9 @@ class MarkdownBody(QWidget):
         self._layout.setSpacing(0)
         self._env: dict[str, Any] = {}
         self._splitter = BlockSplitter()
+        self.words = WordLink(self)
+        self._sources: dict[TextBlock | CodeView, tuple[int, int]] = {}  # of finished blocks
+        self._taken = 0  # characters of the text that are in finished blocks
         self._blocks: list[TextBlock | CodeBlock] = []
         self._tail: TextBlock | CodeBlock | None = None
         self._refreshed = self._grown = 0.0  # when the Markdown was shown, and text came last
@@ -43,17 +51,28 @@ class MarkdownBody(QWidget):
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._refresh)
         if text:
-            self._show(blocks(text, self._env))
+            self.words.source = text
+            self._show(text)
 
     def blocks(self) -> list[TextBlock | CodeBlock]:
         """The widgets, first to last, the tail included."""
         return [*self._blocks, *([self._tail] if self._tail else [])]
 
+    def texts(self) -> list[TextBlock | CodeView]:
+        """The widgets that hold the words, first to last."""
+        return [_text_of(block) for block in self.blocks()]
+
+    def source_range(self, text: TextBlock | CodeView) -> tuple[int, int]:
+        """Start and end (exclusive), in characters of the whole text, of what one of `texts` was made from."""
+        found = self._sources.get(text)
+        return (self._taken, self._taken + len(self._splitter.tail)) if found is None else found
+
     def append(self, text: str) -> None:
         """Add streamed text."""
+        self.words.source += text
         finished = self._splitter.feed(text)
         if finished:
-            self._show(blocks(finished, self._env), self._take_tail())
+            self._show(finished, self._take_tail())
             self._grow_tail(self._splitter.tail)
         else:
             self._grow_tail(text)
@@ -63,7 +82,7 @@ class MarkdownBody(QWidget):
         """The text is complete: the tail becomes blocks like the rest."""
         self._timer.stop()
         tail, self._splitter = self._splitter.tail, BlockSplitter()
-        self._show(blocks(tail, self._env), self._take_tail())
+        self._show(tail, self._take_tail())
 
     def restyle(self) -> None:
         """Take the theme's colours and size."""
@@ -110,8 +129,9 @@ class MarkdownBody(QWidget):
         self._wait = min(max(SHARE * cost, REFRESH_MS), SLOWEST_MS)
         return True
 
-    def _show(self, found: list[Block], reuse: TextBlock | CodeBlock | None = None) -> None:
+    def _show(self, source: str, reuse: TextBlock | CodeBlock | None = None) -> None:
         """Add finished blocks; the first takes over the tail's widget where it is of its kind."""
+        found = blocks(source, self._env)
         if reuse is not None and (not found or isinstance(reuse, CodeBlock) != (found[0].kind == "code")):
             self._drop(reuse)
             reuse = None
@@ -121,8 +141,10 @@ class MarkdownBody(QWidget):
                 widget.set_code(block.content, block.language)
             else:
                 widget.set_html(block.content)
+            self._sources[_text_of(widget)] = (self._taken + block.start, self._taken + block.end)
             if widget not in self._blocks:
                 self._blocks.append(widget)
+        self._taken += len(source)
 
     def _make(self, block: Block) -> TextBlock | CodeBlock:
         made = CodeBlock(block.language, block.indent, self) if block.kind == "code" else TextBlock(self)
@@ -130,6 +152,7 @@ class MarkdownBody(QWidget):
         return made
 
     def _place(self, widget: TextBlock | CodeBlock) -> None:
+        _text_of(widget).words = self.words
         if isinstance(widget, CodeBlock):
             row = QVBoxLayout()
             row.setContentsMargins(INDENT * widget.indent, GAP_SMALL, 0, GAP)
@@ -154,3 +177,7 @@ class MarkdownBody(QWidget):
         self._layout.removeWidget(widget)
         widget.hide()
         widget.deleteLater()
+
+
+def _text_of(block: TextBlock | CodeBlock) -> TextBlock | CodeView:
+    return block.view if isinstance(block, CodeBlock) else block

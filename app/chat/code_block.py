@@ -28,13 +28,14 @@ from PySide6.QtWidgets import (
 
 from app.chat.findable import Findable
 from app.chat.highlight import colour, language_name
+from app.chat.word_mouse import WordMouse
 from app.theme import GAP, GAP_SMALL, theme
 
 COPIED_MS = 1500
 TAB = 4  # columns
 
 
-class CodeView(Findable, QPlainTextEdit):
+class CodeView(WordMouse, Findable, QPlainTextEdit):
     """Code as tall as it is, scrolling sideways only."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -46,6 +47,7 @@ class CodeView(Findable, QPlainTextEdit):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setUndoRedoEnabled(False)
         self.viewport().setAutoFillBackground(False)
+        self.viewport().setMouseTracking(True)
         self.document().setDocumentMargin(GAP)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setTextInteractionFlags(
@@ -173,6 +175,7 @@ class CodeBlock(QFrame):
         self._name(language)
         if code != self.code:
             self.code = code
+            self.view.forget_links()
             self.view.setPlainText(code)
         self._coloured = True
         colour(self.view.document(), language)
@@ -184,6 +187,7 @@ class CodeBlock(QFrame):
             self._name(language)
         present, self.code = self.code, code
         if not code.startswith(present):
+            self.view.forget_links()
             self.view.setPlainText(code)
             self.view.measure()
         elif len(code) > len(present):

@@ -123,8 +123,7 @@ class ConversationView(QWidget):
         view = self.view_of(message.id)
         if view is not None:
             view.finish(message)
-        if self.tokens.on:
-            self.tokens.show(message.id)
+        self.tokens.show(message.id)
 
     def set_busy(self, busy: bool) -> None:
         """Whether a reply is running anywhere: nothing else can be asked for."""
@@ -208,13 +207,15 @@ class ConversationView(QWidget):
         view.rounds.connect(self.turn_wanted)
         view.token_hovered.connect(self.tokens.hovered)
         view.token_clicked.connect(self.tokens.clicked)
+        view.word_hovered.connect(self.tokens.word_hovered)
+        view.word_clicked.connect(self.tokens.word_clicked)
         view.drafts = self.shown.drafts
         view.set_busy(self._busy)
         view.set_note(self.shown.note(key))
         return view
 
     def _made(self, key: int, widget: QWidget) -> None:
-        if self.tokens.on:
+        if self.tokens.on or self.tokens.marks(key):
             QTimer.singleShot(0, widget, lambda: self.tokens.show(key))
         if isinstance(widget, MessageView):
             self.finder.mark(widget)

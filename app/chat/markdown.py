@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,8 @@ class Block:
     content: str
     language: str = ""
     indent: int = 0  # lists around it
+    start: int = field(default=0, compare=False)  # of the source that it was made from, in characters
+    end: int = field(default=0, compare=False)
 
 
 def safe_url(url: str) -> str:
@@ -64,12 +66,26 @@ def blocks(source: str, env: dict[str, Any] | None = None) -> list[Block]:
     writer = _Writer(env)
     for token in parser().parse(source, env):
         writer.take(token)
-    return writer.done() or _as_written(source)
+    return _placed(source, writer.done()) or _as_written(source)
+
+
+def _placed(source: str, found: list[Block]) -> list[Block]:
+    """The blocks with the characters of their source in place of its lines."""
+    if len(found) == 1 and found[0].kind == "text":
+        return [replace(found[0], end=len(source))]
+    lines = [0, *(match.end() for match in re.finditer(r"\r\n?|\n", source)), len(source)]
+    last = len(lines) - 1
+    return [
+        replace(
+            block, start=lines[min(block.start, last)], end=lines[min(block.end, last)] if block.end else len(source)
+        )
+        for block in found
+    ]
 
 
 def _as_written(source: str) -> list[Block]:
     """For what Markdown would not show at all, link definitions or nesting without end: the text itself."""
-    return [Block("text", f"<p>{escape(source.strip())}</p>")] if source.strip() else []
+    return [Block("text", f"<p>{escape(source.strip())}</p>", end=len(source))] if source.strip() else []
 
 
 def language_of(info: str) -> str:
@@ -87,12 +103,16 @@ class _Writer:
         self._out: list[Block] = []
         self._html: list[str] = []
         self._open: list[_Container] = []
+        self._line = 0  # of the source, where the text that is being written begins
 
     def take(self, token: Token) -> None:
         if token.type in ("fence", "code_block"):
-            self._break()
+            first, last = token.map or (self._line, self._line)
+            self._break(first)
             indent = sum(c.tag in ("ul", "ol") for c in self._open)
-            self._out.append(Block("code", token.content.removesuffix("\n"), language_of(token.info), indent))
+            code, language = token.content.removesuffix("\n"), language_of(token.info)
+            self._out.append(Block("code", code, language, indent, first, last))
+            self._line = last
         elif token.type == "inline":
             self._html.append(inline_html(token.children or []))
         elif token.type == "hr":
@@ -128,20 +148,21 @@ class _Writer:
         self._open.append(opened)
         opened.show(self._html)
 
-    def _break(self) -> None:
+    def _break(self, line: int) -> None:
         for container in reversed(self._open):
             if container.shown:
                 self._html.append(f"</{container.tag}>")
-        self._flush()
+        self._flush(line)
         for container in self._open:
             container.shown = False
             if container.tag == "blockquote":
                 container.show(self._html)
 
-    def _flush(self) -> None:
+    def _flush(self, line: int = 0) -> None:
+        """Make a block of what is written; `line` of the source is the first that is not its, 0 where all are."""
         html = "".join(self._html)
         if re.sub(r"</?(?:ul|ol|li|blockquote|p)\b[^>]*>|\s", "", html):
-            self._out.append(Block("text", html))
+            self._out.append(Block("text", html, start=self._line, end=line))
         self._html = []
 
 

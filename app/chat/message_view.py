@@ -18,6 +18,7 @@ from app.chat.provenance_view import NO_MARKDOWN, ProvenanceView
 from app.chat.stats import footer
 from app.chat.text_block import TextBlock
 from app.chat.token_words import legend
+from app.chat.word_link import WordLink
 from app.store import Message
 from app.theme import theme
 
@@ -31,6 +32,7 @@ class MessageView(MessageFrame):
         version: show the previous (-1) or next (+1) version.
         rounds: show this reply's rounds in the tree view.
         token_hovered, token_clicked: round and node.
+        word_hovered, word_clicked: a character of the text, where it is shown as Markdown; -1 for none.
     """
 
     regenerate = Signal(int)
@@ -39,6 +41,8 @@ class MessageView(MessageFrame):
     rounds = Signal(int)
     token_hovered = Signal(int, int, int)
     token_clicked = Signal(int, int, int)
+    word_hovered = Signal(int, int)
+    word_clicked = Signal(int, int)
 
     def __init__(self, message: Message, running: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(message.role == "user", parent)
@@ -54,7 +58,7 @@ class MessageView(MessageFrame):
         self.header = self._add_header()
         self._legend = self.add_line()
         self._legend.setToolTip(NO_MARKDOWN)
-        self.body: MarkdownBody | TextBlock = TextBlock(self) if self.user else MarkdownBody(self.text, self)
+        self.body: MarkdownBody | TextBlock = TextBlock(self) if self.user else self._markdown(self.text)
         if isinstance(self.body, TextBlock):
             self.body.set_plain(self.text)
         self.column.addWidget(self.body)
@@ -125,7 +129,12 @@ class MessageView(MessageFrame):
             return [self.tokens]
         if isinstance(self.body, TextBlock):
             return [self.body]
-        return [b if isinstance(b, TextBlock) else b.view for b in self.body.blocks()]
+        return self.body.texts()
+
+    @property
+    def words(self) -> WordLink | None:
+        """The words of the Markdown, None for a prompt."""
+        return self.body.words if isinstance(self.body, MarkdownBody) else None
 
     def edit(self) -> None:
         """Open the editor of a prompt."""
@@ -195,10 +204,16 @@ class MessageView(MessageFrame):
             self._footer.setVisible(bool(line))
 
     def _replace_body(self, text: str) -> None:
-        old, self.body = self.body, MarkdownBody(text, self)
+        old, self.body = self.body, self._markdown(text)
         self.put_before(self.body, old)
         self.take_out(old)
         self.body.setVisible(self.tokens is None)
+
+    def _markdown(self, text: str) -> MarkdownBody:
+        made = MarkdownBody(text, self)
+        made.words.hovered.connect(lambda at: self.word_hovered.emit(self.message.id, at))
+        made.words.clicked.connect(lambda at: self.word_clicked.emit(self.message.id, at))
+        return made
 
     def _flush(self) -> None:
         """Give the Markdown what came while it was not shown."""

@@ -16,6 +16,7 @@ from app.chat.strokes import LINE_ROOM, Strokes
 from app.chat.text_block import TextBlock
 from app.chat.token_words import card, summary
 from app.chat.underline import STYLES, underline
+from app.chat.utf16 import units
 from app.theme import theme
 from engine.trace import Source
 
@@ -66,7 +67,7 @@ class ProvenanceView(TextBlock):
         fresh = shown is None
         self._shown = text
         self.provenance = provenance
-        self._units = _units(text)
+        self._units = units(text)
         self.setAccessibleDescription(summary(provenance))
         if fresh or self._lit[0] >= 0 or self.pinned[0] >= 0:
             self._relight()
@@ -192,10 +193,7 @@ class ProvenanceView(TextBlock):
         self.viewport().update()
 
     def _mark(self, span: Span, role: str) -> QTextEdit.ExtraSelection:
-        mark = self.selection(self._position(span.start), self._position(span.end), role)
-        if role == "accent_soft":
-            mark.format.setForeground(theme().color("text"))
-        return mark
+        return self.selection(self._position(span.start), self._position(span.end), role)
 
     def _position(self, character: int) -> int:
         return self._units[character] if self._units else character
@@ -204,14 +202,3 @@ class ProvenanceView(TextBlock):
         if not self._units:
             return position
         return bisect_right(self._units, position) - 1
-
-
-def _units(text: str) -> list[int] | None:
-    """UTF-16 positions of the characters of a text, which QTextDocument counts in; None where both are the same."""
-    if text.isascii() or max(text) <= "\uffff":
-        return None
-    positions, at = [], 0
-    for character in text:
-        positions.append(at)
-        at += 2 if ord(character) > 0xFFFF else 1
-    return [*positions, at]

@@ -21,13 +21,14 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QTextEdit, QWid
 from app.chat import links
 from app.chat.findable import Findable
 from app.chat.markdown import HEADINGS
+from app.chat.word_mouse import WordMouse
 from app.theme import theme
 
 NOTHING = QByteArray(b" ")
 AT_FIRST = 600  # pixels, until its width is known; at Qt's 0 every letter of a long word would be a line for a moment
 
 
-class TextBlock(Findable, QTextBrowser):
+class TextBlock(WordMouse, Findable, QTextBrowser):
     """HTML made by `app.chat.markdown`, or plain text; grows as text is appended."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -56,6 +57,8 @@ class TextBlock(Findable, QTextBrowser):
 
     def set_html(self, html: str) -> None:
         """Show safe HTML; keeps nothing of what was shown."""
+        if html != self._html:
+            self.forget_links()
         self._html = html
         sheet = style_sheet()
         if sheet != self._sheet:
@@ -68,6 +71,7 @@ class TextBlock(Findable, QTextBrowser):
     def set_plain(self, text: str) -> None:
         """Show text exactly as it is."""
         self._html = None
+        self.forget_links()
         self.setPlainText(text)
         self.updateGeometry()
 
