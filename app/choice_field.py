@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt
@@ -24,6 +25,7 @@ class ChoiceField(QWidget):
         self.key = key
         self._settings = settings
         self._choices: dict[str, Any] = ON_OFF if key in SWITCHES else {word: word for word in CHOICES[key].words}
+        self._word = partial(_word, self._choices)
         help_ = SWITCHES[key] if key in SWITCHES else CHOICES[key].help
         self.setToolTip(f"{help_}\nActs at the next round.")
         self.title, self.key_label = QLabel(NAMES[key]), QLabel(key)
@@ -75,9 +77,6 @@ class ChoiceField(QWidget):
     def _reset(self) -> None:
         self._settings.reset(self.key)
 
-    def _word(self, value: Any) -> str:
-        return next((word for word, meant in self._choices.items() if meant == value), "")
-
     def _show_value(self, *_: object) -> None:
         value, default = self._settings.value(self.key), self._settings.default(self.key)
         with QSignalBlocker(self.choice):
@@ -93,3 +92,8 @@ class ChoiceField(QWidget):
         self.key_label.setStyleSheet(f"color: {theme().color('muted').name()};")
         self.reset_button.setFont(theme().font(0.82))
         self.used_note.restyle()
+
+
+def _word(choices: dict[str, Any], value: Any) -> str:
+    """What a value is called, "" if it is none of the choices."""
+    return next((word for word, meant in choices.items() if meant == value), "")
