@@ -25,6 +25,7 @@ PICTURE = re.compile(r"\[picture: (?:no description\])?")  # what `app.chat.mark
 BLANK, ADDED = "\x00", "\x01"
 INSIDE = re.compile(rf"[*_~`\\{BLANK}]+")  # markup within a word
 AGREE = 3  # words in a row that must be equal to go on from them
+LARGEST = 60_000  # characters; a longer block has no links, comparing it would hold the window
 AHEAD, ASIDE = 300, 12  # words of the source, and of what is shown, that may be skipped at once
 
 
@@ -49,6 +50,8 @@ class Alignment:
 
 def align(source: str, shown: str, code: bool = False) -> list[int]:
     """Index in `source` of each character of `shown`, -1 where it is not certain. `code`: of a fenced block."""
+    if max(len(source), len(shown)) > LARGEST:
+        return [-1] * len(shown)
     if code:
         at = source.find(shown, source.find("\n") + 1)
         if at >= 0:
@@ -60,27 +63,28 @@ def align(source: str, shown: str, code: bool = False) -> list[int]:
 
 
 def _fences_left_out(source: str) -> str:
-    found = list(FENCE.finditer(source))
-    for match in {found[0], found[-1]} if found else ():
-        source = _cut(source, match.start(), match.end())
-    return source
+    found = [match.span() for match in FENCE.finditer(source)]
+    return _cut(source, {found[0], found[-1]} if found else set())
 
 
 def _left_out(source: str) -> str:
     """The source with what is not shown replaced, as long as before."""
     kept = [match.span() for match in CODE_SPAN.finditer(source)] if "`" in source else []
     starts = [start for start, _ in kept]
-    cut = source
+    cuts = set()
     for pattern in NOT_SHOWN:
         for match in pattern.finditer(source):
             before = bisect_left(starts, match.start() + 1) - 1
             if before < 0 or match.start() >= kept[before][1]:
-                cut = _cut(cut, match.start(), match.end())
-    return cut
+                cuts.add(match.span())
+    return _cut(source, cuts)
 
 
-def _cut(text: str, start: int, end: int) -> str:
-    return text[:start] + BLANK * (end - start) + text[end:]
+def _cut(text: str, spans: set[tuple[int, int]]) -> str:
+    signs = list(text)
+    for start, end in spans:
+        signs[start:end] = BLANK * (end - start)
+    return "".join(signs)
 
 
 class _Words:

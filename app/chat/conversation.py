@@ -15,8 +15,9 @@ from app.chat.find_bar import FindBar
 from app.chat.finder import Finder
 from app.chat.flow import Flow
 from app.chat.flow_items import Item
+from app.chat.guessed_height import guessed_height
 from app.chat.message_focus import MessageFocus
-from app.chat.message_view import MessageView, guessed_height
+from app.chat.message_view import MessageView
 from app.chat.overlay import Overlay
 from app.chat.shown import ShownMessages
 from app.chat.token_link import TokenLink
@@ -242,8 +243,8 @@ class ConversationView(QWidget):
         """Take the theme's colours and size; messages out of view are made anew when they come near."""
         self.flow.drop_unseen()
         colors = theme()
-        surface = colors.color("surface").name()
-        self.flow.setStyleSheet(f"QScrollArea {{ background: {surface}; }} {look.conversation(colors)}")
+        back = f"QScrollArea {{ background: {colors.color('surface').name()}; }}"
+        self.flow.setStyleSheet(f"{back} {look.conversation(colors)}")
         self.overlay.restyle()
         for view in self.views():
             view.restyle()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAccessible, QAccessibleEvent, QFontMetricsF, QGuiApplication, QKeyEvent
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from app.chat.body import MarkdownBody
@@ -246,19 +244,3 @@ class MessageView(MessageFrame):
     def _step(self, delta: int) -> None:
         if 1 <= self.message.version + delta <= self.message.versions:
             self.version.emit(self.message.id, delta)
-
-
-def guessed_height(text: str, width: int) -> int:
-    """Height in pixels that a message of this text may have, without making it."""
-    across, down = _letter(theme().font_size)
-    per_line = max(10.0, (width - 40) / across)
-    lines = text.count("\n") + 1
-    rows = max(lines, len(text) / per_line + lines / 2)  # each line is cut somewhere in its last row
-    return int(rows * down * 1.2) + 70
-
-
-@lru_cache
-def _letter(_size: float) -> tuple[float, float]:
-    """Average width of a letter and distance of two lines, in pixels, at a size of the theme's font."""
-    metrics = QFontMetricsF(theme().font())
-    return metrics.averageCharWidth(), metrics.lineSpacing()

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QMouseEvent, QTextCursor
-from PySide6.QtWidgets import QWidget
 
 STILL = 3  # pixels that the mouse may move in a click
 
 
 class WordListener(Protocol):
-    """Whom the mouse is told to."""
+    """Who is told where the mouse is; `text` is the widget."""
 
-    def over(self, text: QWidget, position: int) -> None:
+    def over(self, text: Any, position: int) -> None:
         """The mouse is over the character at a position of the document; -1: over none."""
 
-    def chosen(self, text: QWidget, position: int) -> None:
+    def chosen(self, text: Any, position: int) -> None:
         """The character at a position was clicked."""
 
 
@@ -49,7 +48,7 @@ class WordMouse:
         """Say which character is under the mouse, unless words are being selected."""
         super().mouseMoveEvent(event)  # type: ignore[misc]
         if self.words is not None and not event.buttons():
-            self.words.over(self, self.character_at(event.position().toPoint()))  # type: ignore[arg-type]
+            self.words.over(self, self.character_at(event.position().toPoint()))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Remember where a click began."""
@@ -67,10 +66,10 @@ class WordMouse:
             return
         position = self.character_at(point)
         if position >= 0:
-            self.words.chosen(self, position)  # type: ignore[arg-type]
+            self.words.chosen(self, position)
 
     def leaveEvent(self, event: QEvent) -> None:
         """The mouse has left."""
         super().leaveEvent(event)  # type: ignore[misc]
         if self.words is not None:
-            self.words.over(self, -1)  # type: ignore[arg-type]
+            self.words.over(self, -1)

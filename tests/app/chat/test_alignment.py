@@ -172,3 +172,4 @@ def test_a_long_block_takes_a_moment() -> None:
     began = time.thread_time()
     align(source, " ".join(rng.choice(words) for _ in range(3000)))
     assert time.thread_time() - began < 0.05 * 4
+    assert set(align("a " * 40_000, "a " * 40_000)) == {-1}
