@@ -23,7 +23,7 @@ class Listeners(QObject):
     objects alive, and those whose object is gone are forgotten.
 
     Signals:
-        ended(): all have heard of the last change.
+        ended(): all have heard of the last change; in a later turn than they.
     """
 
     ended = Signal()
@@ -52,6 +52,9 @@ class Listeners(QObject):
 
     def _go_on(self) -> None:
         until = time.perf_counter() + TURN_SECONDS
+        if not self._left:
+            self.ended.emit()
+            return
         try:
             while self._left:
                 call = self._left.pop(0)()
@@ -60,10 +63,7 @@ class Listeners(QObject):
                 if time.perf_counter() > until:
                     break
         finally:  # one that fails keeps nobody else from hearing
-            if self._left:
-                self._timer.start()
-            else:
-                self.ended.emit()
+            self._timer.start()  # also when all have heard: what is drawn at the end is dear enough for its own turn
 
 
 def _alive(call: Any) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
+from app.one_by_one import OneByOne
 from app.store import StoreError
 from engine import Turn
 
@@ -21,6 +23,7 @@ class Pages(QObject):
         self._window = window
         self._panels, self._store = window.panels, window.store
         self._presenter, self._player = window.presenter, window.player
+        self._later = OneByOne(self)
         p, f = self._panels, window.files
         p.chats.chosen.connect(self.open_chat)
         p.chats.hit_chosen.connect(self.open_chat)
@@ -43,6 +46,7 @@ class Pages(QObject):
         if chats:
             p.chats.select(chats[0].id)
             self.open_chat(chats[0].id)
+            self._later.finish()
             p.pane.composer.input.setFocus()  # the window is not active yet; it will be
         else:
             self.show_welcome()
@@ -68,13 +72,14 @@ class Pages(QObject):
         (p.recording.view if p.page is p.recording else p.pane.view).open_find()
 
     def open_chat(self, chat: int, message: int = 0, words: str = "") -> None:
-        """Show a chat in the middle and its newest rounds on the right."""
+        """Show a chat in the middle and its newest rounds on the right: read now, shown in the next turns."""
         p = self._panels
         self._player.stop()
-        p.pane.open_chat(chat, message, words)
+        found = p.pane.read_chat(chat, message)
         self._window.sampling.pull()
         p.show_page(p.pane)
-        self._presenter.show_chat(chat)
+        shown = [partial(p.pane.show_chat, message, words)] if found else []
+        self._later.begin(*shown, partial(self._presenter.show_chat, chat))
         if not words and self._window.isActiveWindow() and not p.chats.isAncestorOf(self._window.focusWidget()):
             p.pane.composer.input.setFocus()
 
@@ -94,7 +99,7 @@ class Pages(QObject):
         p.recording.show_turn(turn, name)
         p.show_page(p.recording)
         self.take_focus()  # the field for messages went with the chat
-        self._presenter.show_recording(turn)
+        self._later.begin(partial(self._presenter.show_recording, turn))
 
     def _page_changed(self) -> None:
         p, actions = self._panels, self._window.actions_
@@ -121,7 +126,7 @@ class Pages(QObject):
             turns.stop()
         if chat == self._panels.pane.chat:
             self._panels.pane.close_chat()
-            self._window.selection.show_turn(None)
+            self._later.begin(partial(self._window.selection.show_turn, None))
 
     def _chats_changed(self) -> None:
         self._panels.chats.refresh()

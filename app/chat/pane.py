@@ -90,25 +90,32 @@ class ChatPane(QWidget):
         """The shown branch, first message first."""
         return self._branch.path
 
-    def open_chat(self, chat: int, message: int = 0, words: str = "") -> None:
-        """Show a chat, at its end or at a message, `words` marked."""
+    def read_chat(self, chat: int, message: int = 0) -> bool:
+        """From here on all is about this chat, in the branch of a message if one is given; `show_chat` shows it.
+
+        Two calls, because each takes long enough for a turn of the event loop. Whether the chat could be read.
+        """
         self.settings.flush()
         self._drafts[self.chat] = self.composer.text
         try:
             record = self._branch.open(chat, message)
         except StoreError as error:
             self.problem.emit(str(error))
-            return
+            return False
         self.settings.load(record.system_prompt, record.sampling)
+        self.composer.set_text(self._drafts.pop(chat, ""))
+        self.request_count()
+        return True
+
+    def show_chat(self, message: int = 0, words: str = "") -> None:
+        """Show the messages of the chat that was read, from its end or from a message, `words` marked."""
         at = message or (self.path[0].id if words and self.path else 0)
         self.view.set_messages(self.path, at=at)
         self.view.set_dropped(self._branch.left_out())
-        self.composer.set_text(self._drafts.pop(chat, ""))
         if at:
             self.view.show_message(at, words)
         elif not self.view.flow.following:
             self.view.show_end()  # an open search went to its hit
-        self.request_count()
 
     def close_chat(self) -> None:
         """Show nothing (the chat was deleted)."""
@@ -126,7 +133,7 @@ class ChatPane(QWidget):
     def resend(self, message: int, text: str) -> None:
         """Send an edited prompt as another version; the old one and what followed it stay."""
         prompt = self._branch.find(message)
-        if self._ask(prompt.parent if prompt is not None else None, text):
+        if prompt is not None and self._ask(prompt.parent, text):
             self.view.shown.drafts.pop(message, None)
 
     def regenerate(self, message: int) -> None:

@@ -88,3 +88,16 @@ def test_one_that_fails_keeps_nobody_from_hearing(qtbot: QtBot, monkeypatch: pyt
         told.emit()
     qtbot.waitUntil(lambda: ended == [1])
     assert heard == ["after"]
+
+
+def test_the_end_comes_in_a_turn_of_its_own(qtbot: QtBot) -> None:
+    """The window is drawn at the end: together with the last parts' restyling that held it for 55 ms."""
+    heard: list[object] = []
+    told, hearer = Listeners(), Hearer(heard, "hearer")
+    told.connect(hearer.hear)
+    told.ended.connect(lambda: heard.append("ended"))
+    told.emit()
+    assert heard == ["hearer"]
+    told.emit()
+    qtbot.waitUntil(lambda: "ended" in heard)
+    assert heard == ["hearer", "hearer", "ended"]

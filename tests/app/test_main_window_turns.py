@@ -154,12 +154,12 @@ def test_switching_chats_shows_their_own_rounds(window, engine, qtbot):
     qtbot.waitUntil(lambda: ended(window), timeout=8000)
     first = window.panels.pane.chat
     window.actions_["new_chat"].trigger()
-    assert window.selection.turn is None
+    qtbot.waitUntil(lambda: window.selection.turn is None)
     engine.speed = 0.5
     send(window, "Second")
     qtbot.waitUntil(lambda: window.selection.count >= 1, timeout=8000)
     window.pages.open_chat(first)
-    assert window.selection.count == 12
+    qtbot.waitUntil(lambda: window.selection.count == 12)
     qtbot.waitUntil(lambda: ended(window), timeout=15000)
     assert window.selection.count == 12
     assert window.panels.pane.chat == first

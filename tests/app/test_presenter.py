@@ -43,6 +43,6 @@ def test_a_chat_brings_its_newest_rounds_and_is_read_once(qtbot, store, monkeypa
     qtbot.waitUntil(lambda: window.selection.count == 6)
     assert read == [ids["recorded"]]
     window.pages.open_chat(ids["plain"])
-    assert window.selection.turn is None
+    qtbot.waitUntil(lambda: window.selection.turn is None)
     assert read == [ids["recorded"], ids["plain"]]
     window.close()

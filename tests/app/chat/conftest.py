@@ -39,7 +39,8 @@ def pane(qtbot, store: Store, selection: Selection) -> ChatPane:
     made.resize(700, 600)
     made.show()
     qtbot.waitExposed(made)
-    made.open_chat(store.chats.new().id)
+    made.read_chat(store.chats.new().id)
+    made.show_chat()
     return made
 
 

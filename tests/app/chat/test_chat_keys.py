@@ -53,9 +53,11 @@ def test_an_edit_outlives_its_widget(chat: ChatPane, store: Store) -> None:
     here = chat.chat
     prompt(chat).edit()
     QTest.keyClicks(prompt(chat).editor.input, " And sleep?")
-    chat.open_chat(store.chats.new().id)
+    chat.read_chat(store.chats.new().id)
+    chat.show_chat()
     settle()
-    chat.open_chat(here)
+    chat.read_chat(here)
+    chat.show_chat()
     settle()
     prompt(chat).edit()
     assert prompt(chat).editor.input.toPlainText().endswith("And sleep?")

@@ -92,20 +92,24 @@ def test_switching_chats_while_a_reply_runs(pane: ChatPane, engine: Engine, stor
     running = engine.requests[-1].message
     pane.view.append_text(running, "half ")
     other = store.chats.new("other").id
-    pane.open_chat(other)
+    pane.read_chat(other)
+    pane.show_chat()
     pane.composer.set_text("draft for later")
     pane.view.append_text(running, "more")
     assert pane.view.shown.ids() == []
-    pane.open_chat(first)
+    pane.read_chat(first)
+    pane.show_chat()
     settle()
     assert view_of(pane, running).text == "half more"
     assert pane.composer.text == ""
-    pane.open_chat(other)
+    pane.read_chat(other)
+    pane.show_chat()
     assert pane.composer.text == "draft for later"
     store.messages.finish(running, "half more", "length", {})
     pane.finished(running, "length", {}, "half more")
     assert pane.running is None
-    pane.open_chat(first)
+    pane.read_chat(first)
+    pane.show_chat()
     settle()
     assert view_of(pane, running).text == "half more"
     assert not view_of(pane, running).running
@@ -173,7 +177,8 @@ def test_left_out_messages_are_marked(pane: ChatPane, engine: Engine) -> None:
     for n in range(3):
         pane.send(f"q{n}")
         engine.answer(f"a{n}", stats={"dropped_messages": 0 if n < 2 else 2})
-    pane.open_chat(pane.chat)
+    pane.read_chat(pane.chat)
+    pane.show_chat()
     settle()
     notes = [bool(view_of(pane, m)._note.text()) for m in pane.view.shown.ids()]
     assert notes == [False, False, True, False, False, False]
@@ -195,7 +200,8 @@ def test_a_search_hit_in_another_branch_is_shown(pane: ChatPane, engine: Engine,
     pane.regenerate(hidden)
     engine.answer("nothing")
     hit = store.chats.search("needle")[0]
-    pane.open_chat(hit.chat, hit.message, "needle")
+    pane.read_chat(hit.chat, hit.message)
+    pane.show_chat(hit.message, "needle")
     settle()
     assert hidden in pane.view.shown.ids()
     assert pane.view.find_bar.count.text() == "1 of 1"
