@@ -25,7 +25,7 @@ PICTURE = re.compile(r"\[picture: (?:no description\])?")  # what `app.chat.mark
 BLANK, ADDED = "\x00", "\x01"
 INSIDE = re.compile(rf"[*_~`\\{BLANK}]+")  # markup within a word
 AGREE = 3  # words in a row that must be equal to go on from them
-LARGEST = 60_000  # characters; a longer block has no links, comparing it would hold the window
+LARGEST = 30_000  # characters; a longer block has no links, comparing it would hold the window
 AHEAD, ASIDE = 300, 12  # words of the source, and of what is shown, that may be skipped at once
 
 

@@ -6,6 +6,8 @@ from PySide6.QtGui import QTextDocument
 
 from app.chat.alignment import Alignment, align
 from app.chat.markdown import blocks
+from app.trace_shelf import shipped_traces
+from engine import load_trace
 from tests.app.chat.markdown_sample import SAMPLE
 
 KINDS = {
@@ -127,6 +129,15 @@ def test_where_it_cannot_tell_there_is_no_link() -> None:
     assert linked("nothing alike", "quite other words") == "····· ····· ·····"
     assert align("", "x") == [-1]
     assert align("x", "") == []
+
+
+def test_every_word_of_a_real_reply_is_tied(qapp: object) -> None:
+    """In the recorded runs nothing that is shown is left without its token."""
+    assert shipped_traces()
+    for path in shipped_traces():
+        text = load_trace(path).text
+        for source, shown, code, _ in shown_blocks(text):
+            assert "·" not in linked(source, shown, code)
 
 
 def test_any_two_texts(qapp: object) -> None:

@@ -156,6 +156,20 @@ def test_a_round_chosen_elsewhere_lights_its_words(shown: ConversationView, turn
     assert lit(shown, "highlight") == [" bold words"]
 
 
+def test_marks_come_back(shown: ConversationView, selection: Selection) -> None:
+    """When the message's widget is made anew, and when tokens were underlined for a while."""
+    selection.pin(0)
+    shown.flow.column.remake(2)
+    shown.show_message(2)
+    settle()
+    assert lit(shown, "accent_soft") == [" bold words"]
+    shown.set_provenance(True)
+    selection.pin(7)
+    assert body_of(shown).isHidden()
+    shown.set_provenance(False)
+    assert lit(shown, "accent_soft") == ["bold)"]
+
+
 def test_marks_of_a_search_stay(shown: ConversationView, selection: Selection) -> None:
     """Both are marked at once, and each goes by itself."""
     shown.finder.open_at(2, "first")
