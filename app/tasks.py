@@ -3,13 +3,13 @@ thread, long ones beside it."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, QThreadPool, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
+from app.beside import Beside
 from app.engine_link import EngineLink
 from app.log import unexpected
 from app.store import StoreError
@@ -27,7 +27,6 @@ class Tasks(QObject):
     """
 
     failed = Signal(str, str)
-    _over = Signal(object)  # a call that is ready to be made in the main thread
 
     def __init__(self, link: EngineLink, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -35,7 +34,7 @@ class Tasks(QObject):
         self._waiting: dict[int, tuple[Then | None, Otherwise | None]] = {}
         link.answered.connect(self._answered)
         link.failed.connect(self._failed)
-        self._over.connect(lambda call: call(), Qt.ConnectionType.QueuedConnection)
+        self._beside = Beside(self)
 
     def run(
         self, call: Callable[[], Any], doing: str, then: Then | None = None, otherwise: Otherwise | None = None
@@ -45,17 +44,7 @@ class Tasks(QObject):
 
     def run_beside(self, call: Callable[[], Any], doing: str, then: Then, otherwise: Otherwise) -> None:
         """The same in another thread, for what takes seconds: a running reply goes on meanwhile."""
-        QThreadPool.globalInstance().start(partial(self._beside, call, doing, then, otherwise))
-
-    def _beside(self, call: Callable[[], Any], doing: str, then: Then, otherwise: Otherwise) -> None:
-        try:
-            answer = partial(then, call())
-        except (EyrieError, StoreError) as error:
-            answer = partial(otherwise, str(error))
-        except Exception as error:
-            answer = partial(otherwise, unexpected(error, doing)[0])
-        with contextlib.suppress(RuntimeError):  # the window is gone
-            self._over.emit(answer)
+        self._beside.run(call, then, partial(_tell, doing, otherwise))
 
     @Slot(int, object)
     def _answered(self, job: int, value: Any) -> None:
@@ -72,3 +61,7 @@ class Tasks(QObject):
             otherwise(sentence)
         else:
             self.failed.emit(sentence, detail)
+
+
+def _tell(doing: str, otherwise: Otherwise, error: Exception) -> None:
+    otherwise(str(error) if isinstance(error, EyrieError | StoreError) else unexpected(error, doing)[0])

@@ -4,15 +4,15 @@ charts one by one.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QThreadPool, QTimer, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.beside import Beside
 from app.selection import Selection
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ class LazyPlots(QWidget):
 
     export_wanted = Signal(str, str)
     shown_changed = Signal()
-    _loaded = Signal()
 
     def __init__(self, selection: Selection, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -40,7 +39,7 @@ class LazyPlots(QWidget):
         self._shown: list[str] = []
         self._timer = QTimer(self, interval=AFTER_MS, singleShot=True)
         self._timer.timeout.connect(self._load)
-        self._loaded.connect(self._make_next, Qt.ConnectionType.QueuedConnection)
+        self._beside = Beside(self)
         self._charts: ChartMaker | None = None  # those made so far
         self._next = QTimer(self, interval=BETWEEN_MS, singleShot=True)
         self._next.timeout.connect(self._make_next)
@@ -65,17 +64,10 @@ class LazyPlots(QWidget):
 
     def _load(self) -> None:
         """Import in another thread; nothing there is a widget or keeps to its thread."""
-
-        def load() -> None:
-            import app.plots.panel  # noqa: F401
-
-            with contextlib.suppress(RuntimeError):  # the window is gone
-                self._loaded.emit()
-
-        QThreadPool.globalInstance().start(load)
+        self._beside.run(_import, self._make_next, self._make_next)  # an error comes again where it can be told
 
     @Slot()
-    def _make_next(self) -> None:
+    def _make_next(self, _loaded: object = None) -> None:
         """One more chart, or the panel when all are made."""
         from app.plots.panel import ChartMaker
 
@@ -133,6 +125,10 @@ class LazyPlots(QWidget):
         if not self._seen:
             self._seen = True
             self._timer.start()
+
+
+def _import() -> None:
+    import app.plots.panel  # noqa: F401
 
 
 def _takes_focus(widget: QWidget) -> bool:

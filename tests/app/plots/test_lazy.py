@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.plots import lazy
+from app import beside
 from app.plots.lazy import LazyPlots
 from app.selection import Selection
 from tests.app.tab_order import tab_order
@@ -38,7 +38,7 @@ def test_tab_passes_through_the_plots_where_they_stand(qtbot):
 def test_the_charts_come_by_themselves_one_by_one(qtbot, monkeypatch):
     """Loading pyqtgraph and making all charts held the window for 0.3 s, in the first reply of who sends at once."""
     loads = []
-    monkeypatch.setattr(lazy.QThreadPool, "globalInstance", lambda: SimpleNamespace(start=loads.append))
+    monkeypatch.setattr(beside.QThreadPool, "globalInstance", lambda: SimpleNamespace(start=loads.append))
     plots = LazyPlots(Selection())
     qtbot.addWidget(plots)
     made = []
