@@ -23,7 +23,7 @@ class Pages(QObject):
         self._window = window
         self._panels, self._store = window.panels, window.store
         self._presenter, self._player = window.presenter, window.player
-        self._later = OneByOne(self)
+        self._later, self._listing = OneByOne(self), OneByOne(self)
         p, f = self._panels, window.files
         p.chats.chosen.connect(self.open_chat)
         p.chats.hit_chosen.connect(self.open_chat)
@@ -78,8 +78,9 @@ class Pages(QObject):
         found = p.pane.read_chat(chat, message)
         self._window.sampling.pull()
         p.show_page(p.pane)
-        shown = [partial(p.pane.show_chat, message, words)] if found else []
-        self._later.begin(*shown, partial(self._presenter.show_chat, chat))
+        shown = [partial(p.pane.show_chat, message)] if found else []
+        marked = [partial(p.pane.show_words, message, words)] if found and words else []
+        self._later.begin(*shown, *marked, partial(self._presenter.show_chat, chat))
         if not words and self._window.isActiveWindow() and not p.chats.isAncestorOf(self._window.focusWidget()):
             p.pane.composer.input.setFocus()
 
@@ -129,8 +130,12 @@ class Pages(QObject):
             self._later.begin(partial(self._window.selection.show_turn, None))
 
     def _chats_changed(self) -> None:
-        self._panels.chats.refresh()
+        """Not now: a reply begins or ends, which is enough for one turn."""
+        self._listing.begin(self._list_chats)
+
+    def _list_chats(self) -> None:
         self._panels.chats.select(self._panels.pane.chat)
+        self._panels.chats.refresh()
 
     def _imported(self, chat: int) -> None:
         self._panels.chats.refresh()

@@ -38,11 +38,14 @@ class Branch:
         """
         if not self.chat:
             self.chat = self._store.chats.new().id
-        if text is not None:
-            parent = self._store.messages.add(self.chat, parent, "user", text).id
-        reply = self._store.messages.add(self.chat, parent, "assistant").id
-        self.path = self._store.messages.path(self.chat)
-        return reply
+        longer = text is not None and parent == (self.path[-1].id if self.path else None)
+        prompt = None if text is None else self._store.messages.add(self.chat, parent, "user", text)
+        reply = self._store.messages.add(self.chat, prompt.id if prompt is not None else parent, "assistant")
+        if prompt is not None and longer:  # hundreds of messages need not be read again
+            self.path = [*self.path, prompt, reply]
+        else:
+            self.path = self._store.messages.path(self.chat)
+        return reply.id
 
     def step_version(self, message: int, delta: int) -> int | None:
         """Go to the branch of a message's next (+1) or previous (-1) version: its id, or None where there is none."""

@@ -94,8 +94,10 @@ class ChatList(ChatSide):
     def set_running(self, chat: int) -> None:
         """Mark the chat whose reply is running; 0 for none."""
         self._running = chat
+        self._filling = True  # or each would be taken for renamed, and the list read again
         for item in self.list.rows():
             item.setData(RUNNING, item.data(CHAT) == chat)
+        self._filling = False
 
     def new_chat(self) -> None:
         """Make a chat and show it; an empty one that is there already is shown instead."""

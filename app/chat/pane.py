@@ -107,15 +107,17 @@ class ChatPane(QWidget):
         self.request_count()
         return True
 
-    def show_chat(self, message: int = 0, words: str = "") -> None:
-        """Show the messages of the chat that was read, from its end or from a message, `words` marked."""
-        at = message or (self.path[0].id if words and self.path else 0)
-        self.view.set_messages(self.path, at=at)
+    def show_chat(self, message: int = 0) -> None:
+        """Show the messages of the chat that was read, from its end or from a message."""
+        self.view.set_messages(self.path, at=message)
         self.view.set_dropped(self._branch.left_out())
-        if at:
-            self.view.show_message(at, words)
-        elif not self.view.flow.following:
+        if not message and not self.view.flow.following:
             self.view.show_end()  # an open search went to its hit
+
+    def show_words(self, message: int, words: str) -> None:
+        """Mark words in the chat and go to where they are in a message (0: to the first)."""
+        at = message or (self.path[0].id if self.path else 0)
+        self.view.show_message(at, words)
 
     def close_chat(self) -> None:
         """Show nothing (the chat was deleted)."""

@@ -52,6 +52,34 @@ def test_a_chat_is_read_shown_and_followed_by_its_rounds_in_three_turns(window, 
     assert apart(turns, "read", "messages", "rounds")
 
 
+def test_words_found_in_a_chat_are_marked_in_a_turn_of_their_own(window, turns, qtbot):
+    """Finding them goes through all messages, and to another place than where the chat was opened."""
+    send(window, "Where is the needle?")
+    qtbot.waitUntil(lambda: ended(window), timeout=8000)
+    hit = window.store.chats.search("needle")[-1]
+    window.pages.new_chat()
+    qtbot.waitUntil(lambda: window.selection.turn is None)
+    window.panels.pane.view.find_bar.changed.connect(lambda _: turns.append("found"))
+    turns.clear()
+    window.pages.open_chat(hit.chat, hit.message, "needle")
+    qtbot.waitUntil(lambda: "rounds" in turns)
+    assert apart(turns, "read", "messages", "found", "rounds")
+
+
+def test_the_list_is_read_once_and_later_when_a_reply_begins_or_ends(window, monkeypatch, qtbot):
+    """It was read at once, and again because a row that began to run was taken for renamed: 20 ms of hundreds."""
+    reads: list[str] = []
+    read = window.store.chats.list
+    monkeypatch.setattr(window.store.chats, "list", lambda: reads.append("") or read())
+    send(window)
+    assert reads == []
+    qtbot.waitUntil(lambda: reads == [""])
+    qtbot.waitUntil(lambda: ended(window), timeout=8000)
+    qtbot.wait(50)
+    assert len(reads) == 2
+    assert window.panels.chats.list.count() == 1
+
+
 def test_a_recording_brings_its_rounds_in_a_later_turn(window, turns, qtbot):
     """Its words and its tree are as dear as each other."""
     window.pages.show_recording(fake_turn(3), "A recorded run")

@@ -73,7 +73,7 @@ ACTIONS = [
     Action("border between tree and plots", partial(drag, "right")),
     Action("to other chats and back", other_chats),
     Action("renamed, and duplicated", rename),
-    Action("search over all chats, rare word", partial(search, "circle 499")),
+    Action("search over all chats, rare word", partial(search, "circle 498")),
     Action("search over all chats, common word", partial(search, "needle")),
     Action("a shipped recording, played, closed", recording),
     Action("500 messages: scrolling", scroll, "long"),

@@ -65,3 +65,16 @@ def test_a_failing_store_leaves_the_path(branch: Branch, store: Store, monkeypat
     with pytest.raises(StoreError, match="full"):
         branch.ask(None, "lost")
     assert branch.path is before
+
+
+def test_a_branch_that_grows_is_not_read_again(branch: Branch, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading 500 messages takes long; what was added is known, and is what the store would say."""
+    read: list[int] = []
+    path = store.messages.path
+    monkeypatch.setattr(store.messages, "path", lambda chat: read.append(chat) or path(chat))
+    branch.ask(branch.path[-1].id, "more")
+    assert read == []
+    assert branch.path == path(branch.chat)
+    branch.ask(branch.path[0].id, None)
+    assert read == [branch.chat]
+    assert branch.path == path(branch.chat)

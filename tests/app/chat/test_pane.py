@@ -201,7 +201,8 @@ def test_a_search_hit_in_another_branch_is_shown(pane: ChatPane, engine: Engine,
     engine.answer("nothing")
     hit = store.chats.search("needle")[0]
     pane.read_chat(hit.chat, hit.message)
-    pane.show_chat(hit.message, "needle")
+    pane.show_chat(hit.message)
+    pane.show_words(hit.message, "needle")
     settle()
     assert hidden in pane.view.shown.ids()
     assert pane.view.find_bar.count.text() == "1 of 1"
