@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
@@ -25,3 +26,5 @@ class HeldPictures:
         for window in held:
             if isValid(window):
                 window.setUpdatesEnabled(True)
+                # A request that Qt passed over while the window was held still counts as made, so it makes no other.
+                QCoreApplication.postEvent(window, QEvent(QEvent.Type.UpdateRequest))

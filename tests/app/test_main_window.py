@@ -111,7 +111,7 @@ def test_fits_a_small_screen(window):
 
 @pytest.mark.parametrize(("width", "height"), [(1024, 600), (1093, 614)])
 def test_everything_is_reached_in_a_low_window(window, qtbot, width, height):
-    """1280×800 and 1366×768 at 125 %: the settings took two rows, and the window was 100 pixels higher than the screen."""
+    """1280×800 and 1366×768 at 125 %: with two rows of settings the window was 100 pixels higher than the screen."""
     sliders, right = window.panels.sliders, window.panels.right_area
     sliders.more_button.click()
     window.resize(width, height)
