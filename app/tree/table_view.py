@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QPushButton, QTreeView, QVBoxLayout, QWidget
 
@@ -15,6 +15,7 @@ from engine.trace import Round
 
 WIDTHS = {"token": 250, "fate": 300, "target wanted next": 160, "verified row": 88}
 WIDTH = 66
+COPIED_MS = 1500  # a button says so long that it has copied
 
 
 class _Rows(QTreeView):
@@ -66,6 +67,8 @@ class TreeTable(QWidget):
         self.copy_row = self._button("Copy row", "Copy the selected row (Ctrl+C)", self._copy_row)
         self.copy_table = self._button("Copy table", "Copy all rows, tab-separated", self._copy_table)
         self.copy_text = self._button("Copy as text", "Copy the tree as indented text", self._copy_text)
+        self._copied = QTimer(self, interval=COPIED_MS, singleShot=True)
+        self._copied.timeout.connect(self._name_buttons)
         row = QHBoxLayout()
         row.setContentsMargins(GAP, GAP_SMALL, GAP, GAP_SMALL)
         row.setSpacing(GAP_SMALL)
@@ -126,13 +129,23 @@ class TreeTable(QWidget):
         self.node_clicked.emit(self._node(index))
 
     def _copy_row(self) -> None:
-        text = self.model.row_text(self.view.currentIndex())
-        if text:
-            QGuiApplication.clipboard().setText(text)
+        self._copy(self.model.row_text(self.view.currentIndex()), self.copy_row)
 
     def _copy_table(self) -> None:
-        QGuiApplication.clipboard().setText(self.model.table_text())
+        self._copy(self.model.table_text(), self.copy_table)
 
     def _copy_text(self) -> None:
-        if self.shown:
-            QGuiApplication.clipboard().setText(tree_text(self.shown))
+        self._copy(tree_text(self.shown) if self.shown else "", self.copy_text)
+
+    def _copy(self, text: str, button: QPushButton) -> None:
+        if text:
+            QGuiApplication.clipboard().setText(text)
+            self._name_buttons()
+            button.setMinimumWidth(button.width())  # the others stay where they are
+            button.setText("Copied ✓")
+            self._copied.start()
+
+    def _name_buttons(self) -> None:
+        for button in (self.copy_row, self.copy_table, self.copy_text):
+            button.setText(button.accessibleName())
+            button.setMinimumWidth(0)

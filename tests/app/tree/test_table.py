@@ -95,6 +95,17 @@ def test_copying(table, shown, qtbot):
     assert clip.text() == tree_text(shown)
 
 
+def test_a_copy_is_confirmed_for_a_moment(table, qtbot):
+    """As in code blocks: nothing told whether the click had done anything."""
+    names = [b.text() for b in (table.copy_row, table.copy_table, table.copy_text)]
+    qtbot.mouseClick(table.copy_table, Qt.MouseButton.LeftButton)
+    assert table.copy_table.text() == "Copied ✓"
+    assert table.copy_table.accessibleName() == "Copy table"
+    qtbot.mouseClick(table.copy_text, Qt.MouseButton.LeftButton)
+    assert [table.copy_table.text(), table.copy_text.text()] == ["Copy table", "Copied ✓"]
+    qtbot.waitUntil(lambda: [b.text() for b in (table.copy_row, table.copy_table, table.copy_text)] == names)
+
+
 def test_an_empty_table_copies_nothing(table, qtbot):
     """Buttons without effect are off."""
     table.show_round(None)

@@ -1,0 +1,48 @@
+"""The toolbar: its words are whole at every text size."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QMainWindow, QMenu, QStyle, QStyleOptionComboBox, QWidget
+
+from app.actions import Actions
+from app.engine_settings import EngineSettings
+from app.theme import theme
+from app.toolbar import STRATEGY_NAMES, MainToolBar
+
+
+@pytest.fixture
+def toolbar(qtbot):
+    """In a window of its own."""
+    host = QMainWindow()
+    qtbot.addWidget(host)
+    toolbar = MainToolBar(Actions(host, host.menuBar()), EngineSettings(host), QMenu(host), host)
+    host.addToolBar(toolbar)
+    host.setCentralWidget(QWidget())
+    host.resize(1600, 300)
+    host.show()
+    qtbot.waitExposed(host)
+    toolbar.set_strategies(dict.fromkeys(STRATEGY_NAMES, ""))
+    yield toolbar
+    host.close()
+
+
+def shown_width(box):
+    """Pixels that the box has for its words."""
+    option = QStyleOptionComboBox()
+    box.initStyleOption(option)
+    field = box.style().subControlRect(
+        QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, box
+    )
+    return field.width()
+
+
+@pytest.mark.parametrize("name", ["strategy", "pace"])
+def test_a_box_shows_its_words_at_every_text_size(toolbar, qtbot, name):
+    """At 14 points “EAGLE-3 tree” was cut: the box kept the width of the smaller text."""
+    box = getattr(toolbar, name)
+    for size in (14.0, 20.0, 9.0, 14.0):
+        theme().set_font_size(size)
+        qtbot.wait(20)
+        widest = max(box.fontMetrics().horizontalAdvance(box.itemText(i)) for i in range(box.count()))
+        assert shown_width(box) >= widest, size
