@@ -71,8 +71,7 @@ class RecordingView(QWidget):
         self.title.setToolTip(f"Recorded run: {name}" + (f", {model}" if model else ""))
         self._fit_title()
         messages = recorded_messages(turn)
-        self.view.set_messages(messages, at_end=False)
-        self.view.show_message(messages[0].id)  # the first round is shown first
+        self.view.set_messages(messages, at_end=False, at=messages[0].id)  # the first round is shown first
         self.view.set_turn(messages[-1].id, turn)
         self.view.set_provenance(True)
         self.view.set_busy(True)  # nothing of it can be asked again

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollArea, QWidget
 
 from app.chat.column import Column
 from app.chat.flow_items import Item, near, order_tabs, tops
-from app.theme import GAP
+from app.theme import GAP, GAP_LARGE
 
 BOTTOM_SLACK, LINE = 4, 40  # pixels from the end that still count as the end; that must be seen of a place
 READING_WIDTH = 860  # pixels; longer lines are hard to read
@@ -65,11 +65,11 @@ class Flow(QScrollArea):
     def set_items(self, items: list[Item], at_end: bool = True, at: int = 0) -> None:
         """Replace everything, and go to the end, or to the item `at`; keys that were there keep their widgets."""
         self.column.set_items(items)
-        if self.column.number_of(at) is not None:
-            self.show_item(at, -GAP)
-        else:
-            self._set_following(at_end or self.following)
-            self._place_some()
+        number = self.column.number_of(at)
+        if number is not None:
+            return self.show_item(at, -GAP if number else -GAP_LARGE)
+        self._set_following(at_end or self.following)
+        self._place_some()
 
     def widget_of(self, key: int) -> QWidget | None:
         """The widget of an item, if it exists now."""
