@@ -65,11 +65,11 @@ class Flow(QScrollArea):
     def set_items(self, items: list[Item], at_end: bool = True, at: int = 0) -> None:
         """Replace everything, and go to the end, or to the item `at`; keys that were there keep their widgets."""
         self.column.set_items(items)
-        number = self.column.number_of(at)
-        if number is not None:
-            return self.show_item(at, -GAP if number else -GAP_LARGE)
-        self._set_following(at_end or self.following)
-        self._place_some()
+        if self.column.number_of(at) is not None:
+            self.show_item(at, -GAP if self.column.number_of(at) else -GAP_LARGE)
+        else:
+            self._set_following(at_end or self.following)
+            self._place_some()
 
     def widget_of(self, key: int) -> QWidget | None:
         """The widget of an item, if it exists now."""

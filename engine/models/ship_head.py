@@ -25,6 +25,8 @@ def ship(checkpoint: Path, model: Path, out: Path) -> int:
     config = read_config(model)
     read = read_mtp_checkpoint if is_mtp_checkpoint(checkpoint) else read_eagle_checkpoint
     head = read(checkpoint, config.dims)
+    for warning in head.warnings:
+        print(warning)
     out.mkdir(parents=True, exist_ok=True)
     convert_head(head, out, config.dims)
     files = sorted(p for p in out.iterdir() if p.name in written_files(head.kind))

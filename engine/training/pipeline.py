@@ -171,6 +171,8 @@ class Run:
         return HiddenStore(data, target, folder, self._states_name, known)
 
     def _introduce(self, trainer: Trainer, start: StartingHead) -> None:
+        for warning in start.head.warnings:
+            self._say(warning)
         known, coverage = len(start.vocabulary.ids), start.vocabulary.coverage
         self._say(f"Draft vocabulary: {known} of {self.weights.dims.vocab_size} tokens, {coverage:.1%} of the replies.")
         training, held = trainer.counts

@@ -137,6 +137,16 @@ def test_a_head_is_continued(tmp_path: Path) -> None:
     assert float(start.split("τ ")[1].split()[0]) > 0.9 * first.tau
 
 
+def test_what_is_doubtful_about_a_given_head_is_said(tmp_path: Path) -> None:
+    """Such sentences were collected while it was read, and never shown to anyone."""
+    first = train_head(request(tmp_path, plan={"steps": 1}))
+    config = json.loads((first.head / "config.json").read_text(encoding="utf-8"))
+    (first.head / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 8}), encoding="utf-8")
+    said: list[str] = []
+    train_head(request(tmp_path, work=tmp_path / "more", init=first.head, plan={"steps": 1}), say=said.append)
+    assert any("8 positions" in line for line in said), said
+
+
 def test_hours_become_updates(tmp_path: Path) -> None:
     """Measured once and noted, so that a continued run keeps its schedule."""
     said: list[str] = []
