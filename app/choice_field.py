@@ -68,8 +68,11 @@ class ChoiceField(QWidget):
         self.used_note.set_used(value)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """A wheel over a field that is not in use must not change it."""
-        return event.type() == QEvent.Type.Wheel and not self.choice.hasFocus()
+        """A wheel over a field that is not in use must not change it; it scrolls the rows where they scroll."""
+        unused = event.type() == QEvent.Type.Wheel and not self.choice.hasFocus()
+        if unused:
+            event.ignore()
+        return unused
 
     def _chosen(self, index: int) -> None:
         self._settings.set_value(self.key, self._choices[self.choice.itemText(index)])

@@ -147,8 +147,11 @@ class SettingField(QWidget):
         return slider
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """A wheel over a field that is not in use must not change it."""
-        return event.type() == QEvent.Type.Wheel and not watched.hasFocus()  # type: ignore[attr-defined]
+        """A wheel over a field that is not in use must not change it; it scrolls the rows where they scroll."""
+        unused = event.type() == QEvent.Type.Wheel and not watched.hasFocus()  # type: ignore[attr-defined]
+        if unused:
+            event.ignore()
+        return unused
 
     def _slid(self, position: int) -> None:
         self._set(self._scale.value(position))

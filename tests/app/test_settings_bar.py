@@ -5,7 +5,15 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLineEdit, QSlider, QVBoxLayout, QWidget
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QLineEdit,
+    QSlider,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.engine_settings import EngineSettings
 from app.setting_field import Scale, SettingField
@@ -219,6 +227,15 @@ def test_two_rows_of_more_settings_are_whole_in_a_low_window(low):
     seen = low.rest.viewport().rect()
     whole = [f for f in fields if seen.contains(f.geometry().translated(f.parentWidget().pos()))]
     assert len(whole) == 2 * low._more.columns
+
+
+def test_a_wheel_over_a_field_scrolls_the_rows(low, settings):
+    """Fields cover nearly all of them; they swallowed it."""
+    slider, bar = low.fields[MORE_KEYS[0]].slider, low.rest.verticalScrollBar()
+    before, place = settings.sampling, slider.mapTo(low.host, slider.rect().center())
+    QTest.wheelEvent(low.host.windowHandle(), QPointF(place), QPoint(0, -120))
+    assert bar.value() > 0
+    assert settings.sampling == before
 
 
 def test_both_grids_have_their_columns_in_line(low):
