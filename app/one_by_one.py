@@ -9,14 +9,16 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
 
+GAP_MS = 12  # between two parts: the picture of the first, and what it left for later turns, come before the second
+
 
 class OneByOne(QObject):
-    """One thing at a time: what is left of an earlier one is dropped. What its parts change is drawn between them."""
+    """One thing at a time: what is left of an earlier one is dropped."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None, gap_ms: int = GAP_MS) -> None:
         super().__init__(parent)
         self._left: list[Callable[[], object]] = []
-        self._timer = QTimer(self, interval=0, singleShot=True)
+        self._timer = QTimer(self, interval=gap_ms, singleShot=True)
         self._timer.timeout.connect(self._go_on)
 
     def begin(self, *parts: Callable[[], object]) -> None:

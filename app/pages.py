@@ -14,6 +14,8 @@ from engine import Turn
 if TYPE_CHECKING:
     from app.main_window import MainWindow
 
+LIST_MS = 30  # after a change, when what was opened with it is shown
+
 
 class Pages(QObject):
     """Opens and closes pages, and has the right side follow."""
@@ -23,7 +25,7 @@ class Pages(QObject):
         self._window = window
         self._panels, self._store = window.panels, window.store
         self._presenter, self._player = window.presenter, window.player
-        self._later, self._listing = OneByOne(self), OneByOne(self)
+        self._later, self._listing = OneByOne(self), OneByOne(self, LIST_MS)
         p, f = self._panels, window.files
         p.chats.chosen.connect(self.open_chat)
         p.chats.hit_chosen.connect(self.open_chat)
@@ -130,7 +132,7 @@ class Pages(QObject):
             self._later.begin(partial(self._window.selection.show_turn, None))
 
     def _chats_changed(self) -> None:
-        """Not now: a reply begins or ends, which is enough for one turn."""
+        """Not now: a reply begins or ends, or a chat is opened, which is enough for one turn."""
         self._listing.begin(self._list_chats)
 
     def _list_chats(self) -> None:
@@ -138,6 +140,5 @@ class Pages(QObject):
         self._panels.chats.refresh()
 
     def _imported(self, chat: int) -> None:
-        self._panels.chats.refresh()
-        self._panels.chats.select(chat)
         self.open_chat(chat)
+        self._chats_changed()

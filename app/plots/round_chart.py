@@ -13,6 +13,7 @@ from app.plots.chart import Chart
 from app.plots.series import RoundSeries
 from app.selection import Selection
 from app.theme import theme
+from engine import Turn
 
 
 def most(values: NDArray[np.float64]) -> float:
@@ -30,6 +31,7 @@ class RoundChart(Chart):
 
     def __init__(self, series: RoundSeries, selection: Selection, parent: QWidget | None = None) -> None:
         self.selection = selection
+        self._drawn: Turn | None = None
         super().__init__(series, parent)
         selection.round_changed.connect(self._moved_on)
         selection.hover_changed.connect(self._mark)
@@ -56,6 +58,7 @@ class RoundChart(Chart):
 
     def refresh(self) -> None:
         """Draw and mark."""
+        self._drawn = self.series.turn
         super().refresh()
         self._mark()
 
@@ -91,8 +94,13 @@ class RoundChart(Chart):
         """Middle of each round, [n]."""
         return np.arange(self.series.count) + 1.0
 
+    @property
+    def outdated(self) -> bool:
+        """Whether another turn is shown than was drawn: a redraw is on its way, and brings all."""
+        return self._drawn is not self.selection.turn
+
     def _moved_on(self) -> None:
-        if not (self.selection.live and self._growing()):  # while it grows, the next redraw moves the mark as well
+        if not self.outdated and not (self.selection.live and self._growing()):  # the next redraw moves the mark too
             self._mark()
 
     def _mark(self, *_: object) -> None:

@@ -54,6 +54,11 @@ class RoundSeries:
         self.accepted_by_depth: Counter[int] = Counter()
         self.accepted_by_rank: Counter[int] = Counter()
 
+    @property
+    def turn(self) -> Turn | None:
+        """The turn that the numbers are of."""
+        return self._turn
+
     def update(self, turn: Turn | None) -> bool:
         """Take in what is new; True when anything changed."""
         if turn is not self._turn or (turn is not None and len(turn.rounds) < self.count):

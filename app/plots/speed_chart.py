@@ -43,7 +43,8 @@ class SpeedChart(RoundChart):
         else:
             self.plot.setToolTip(f"The line of plain decoding is missing: {reason}.")
         self.entitle()
-        self.draw()
+        if not self.outdated:
+            self.draw()
 
     def legend(self) -> list[str]:
         """The dashed line, when there is one."""

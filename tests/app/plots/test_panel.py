@@ -217,3 +217,25 @@ def test_the_charts_of_another_reply_do_not_wait(panel, selection, qtbot):
     panel._throttle.set_interval(6000)
     selection.show_turn(fake_turn(2, rounds=9))
     qtbot.waitUntil(lambda: panel.series.count == 9 and not panel.redrawing, timeout=2000)
+
+
+def test_another_turn_touches_each_chart_once_in_its_redraw(panel, selection, qtbot, monkeypatch):
+    """Marks moved and the plain line drawn at once made pictures of the old charts beside the tree's, 12 ms."""
+    panel.set_shown(AT_FIRST)
+    panel.set_plain(8.0)
+    selection.show_turn(fake_turn(1, rounds=6), live=False)
+    settle(panel, qtbot, 6)
+    drawn: list[str] = []
+    for name in panel.shown:
+        chart = panel.charts[name]
+        draw, move = chart.draw, chart.current.setRegion
+        monkeypatch.setattr(chart, "draw", lambda name=name, draw=draw: drawn.append(name) or draw())
+        monkeypatch.setattr(chart.current, "setRegion", lambda x, name=name, move=move: drawn.append(name) or move(x))
+    selection.show_turn(fake_turn(2, rounds=9), live=False)
+    panel.set_plain(None, "this run was not made here and now")
+    assert drawn == []
+    settle(panel, qtbot, 9)
+    assert drawn == [name for name in panel.shown for _ in ("draw", "mark")]
+    assert panel.charts["speed"].plain.isVisible() is False
+    selection.go(4)
+    assert drawn[6:] == list(panel.shown)
