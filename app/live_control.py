@@ -45,6 +45,7 @@ class LiveControl(QObject):
         if self._player.playing:
             self._player.stop()
         else:
+            self._window.pages.settle()  # a recording may be asked to play before its rounds are shown
             self._player.play()
         self._show_player()
 

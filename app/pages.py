@@ -104,6 +104,10 @@ class Pages(QObject):
         self.take_focus()  # the field for messages went with the chat
         self._later.begin(partial(self._presenter.show_recording, turn))
 
+    def settle(self) -> None:
+        """Do now what is still to be done for the page that was opened."""
+        self._later.finish()
+
     def _page_changed(self) -> None:
         p, actions = self._panels, self._window.actions_
         p.chats.covered = p.page is not p.pane

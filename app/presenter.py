@@ -47,6 +47,7 @@ class Presenter(QObject):
         """Show the rounds of a stored or running reply."""
         running = self._turns.request
         if running is not None and running.message == message and self._turns.turn is not None:
+            self.mine.add(message)  # also before its first record, which is told only once
             self._show(message, self._turns.turn)
             return
         self._wanted = message

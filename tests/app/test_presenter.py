@@ -8,6 +8,7 @@ from app.engine_link import EngineLink
 from app.main_window import MainWindow
 from app.store import Store
 from engine import trace_to_json
+from tests.app.window_help import ended, send
 from tests.fake_engine import FakeEngine
 from tests.fake_turn import fake_turn
 
@@ -45,4 +46,19 @@ def test_a_chat_brings_its_newest_rounds_and_is_read_once(qtbot, store, monkeypa
     window.pages.open_chat(ids["plain"])
     qtbot.waitUntil(lambda: window.selection.turn is None)
     assert read == [ids["recorded"], ids["plain"]]
+    window.close()
+
+
+def test_a_reply_shown_before_its_first_record_is_of_this_machine(qtbot, store):
+    """A chat that was opened just before the prompt brings its rounds just after it: no speed-up was ever said then."""
+    window = MainWindow(store, EngineLink(lambda: FakeEngine([fake_turn(2)])), [])
+    qtbot.addWidget(window)
+    window.show()
+    window.start()
+    qtbot.waitUntil(lambda: window.models.state == "ready" and not window.link.busy, timeout=15_000)
+    send(window)
+    window.presenter.show_chat(window.panels.pane.chat)
+    assert window.selection.turn is window.turns.turn
+    qtbot.waitUntil(lambda: ended(window), timeout=8000)
+    assert window.panels.status.gain.text().endswith("× plain")
     window.close()
