@@ -18,7 +18,6 @@ class HoverCard(QFrame):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._over = parent
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setObjectName("hoverCard")
         self.title, self.fate = QLabel(), QLabel()
@@ -87,7 +86,7 @@ class HoverCard(QFrame):
 
     def _fit(self, used: int) -> None:
         """As tall and as wide as it must be; in two columns where the tree has not that much height."""
-        room = self._over.rect().adjusted(4, 4, -4, -4)
+        room = self.parentWidget().rect().adjusted(4, 4, -4, -4)
         for columns in (1, 2):
             per = -(-used // columns)
             for i, labels in enumerate(self._rows[:used]):
@@ -110,7 +109,7 @@ class HoverCard(QFrame):
 
     def _place(self, near: QRect, others: Sequence[QRect]) -> QPoint:
         """Right, left, below or above the node, or a corner: whichever hides least; the first of equals."""
-        room = self._over.rect().adjusted(4, 4, -4, -4)
+        room = self.parentWidget().rect().adjusted(4, 4, -4, -4)
         width, height, middle = self.width(), self.height(), near.center()
         left, top = room.right() - width, room.bottom() - height
         spots = [

@@ -41,7 +41,7 @@ def test_recording_opens_without_a_model(make, qtbot):
     window = make(FakeEngine([fake_turn(1)], installed=False))
     qtbot.mouseClick(window.panels.welcome.trace_buttons[0], Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: window.panels.page is window.panels.recording)
-    assert window.selection.count == 9
+    qtbot.waitUntil(lambda: window.selection.count == 9)
     assert (window.selection.round_index, window.selection.live) == (0, False)
     assert "9" in window.panels.tree.header.title.text()
     recording = window.panels.recording

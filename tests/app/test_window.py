@@ -62,9 +62,9 @@ def test_replay_opens_the_file(opened, tmp_path):
     """`python main.py replay FILE`."""
     path = save_trace(tmp_path / "run.json", fake_turn(4, rounds=7))
     watched, windows = opened
-    watched.then = staticmethod(lambda window: window.panels.page is window.panels.recording)
+    watched.then = staticmethod(lambda window: window.selection.count == 7)
     assert run(["replay", str(path)], load_engine=engine) == 0
-    assert windows[0].selection.count == 7
+    assert windows[0].panels.page is windows[0].panels.recording
 
 
 @pytest.mark.logs
