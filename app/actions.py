@@ -178,7 +178,8 @@ class Actions:
             menu.addSeparator()
             return
         if command.text.endswith(SUBMENU):
-            self.submenus[command.name] = menu.addMenu(command.text.removesuffix(SUBMENU).strip())
+            submenu = self.submenus[command.name] = QMenu(command.text.removesuffix(SUBMENU).strip(), menu)
+            menu.addMenu(submenu)
             return
         text = f"{command.text}\t{command.keys}" if command.elsewhere else command.text
         action = QAction(text, owner)
@@ -200,3 +201,13 @@ def shortcut_lines() -> dict[str, list[tuple[str, str]]]:
         for title, commands in MENUS.items()
     }
     return {**{k: v for k, v in lines.items() if v}, **{k: list(v) for k, v in OTHER_KEYS.items()}}
+
+
+def choice(menu: QMenu, text: str, call: Callable[[], object]) -> QAction:
+    """A new entry that can be checked. Made here, not by the menu: PySide may take what Qt made, and is kept in Python,
+    for gone while it is there."""
+    action = QAction(text, menu)
+    action.setCheckable(True)
+    action.triggered.connect(call)
+    menu.addAction(action)
+    return action

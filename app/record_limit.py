@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QActionGroup
 
+from app.actions import choice
 from app.store import StoreError
 
 if TYPE_CHECKING:
@@ -28,9 +29,8 @@ class RecordLimit(QObject):
         menu, group = window.actions_.submenus["records"], QActionGroup(self)
         self.choices = {}
         for limit, text in LIMITS.items():
-            action = self.choices[limit] = menu.addAction(text, partial(self.choose, limit))
-            action.setCheckable(True)
-            group.addAction(action)
+            self.choices[limit] = choice(menu, text, partial(self.choose, limit))
+            group.addAction(self.choices[limit])
         menu.aboutToShow.connect(self.refresh)
         self.refresh()
 

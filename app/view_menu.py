@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Qt, QUrl
 from PySide6.QtGui import QActionGroup, QDesktopServices
 
+from app.actions import choice
 from app.chat.pane_keys import zoom
 from app.log import log_path
 from app.player import PACES
@@ -100,10 +101,8 @@ class ViewMenu(QObject):
         menu, group = self._actions.submenus[name], QActionGroup(self)
         made = {}
         for value, text in choices.items():
-            action = menu.addAction(text, partial(call, value))
-            action.setCheckable(True)
-            group.addAction(action)
-            made[value] = action
+            made[value] = choice(menu, text, partial(call, value))
+            group.addAction(made[value])
         return made
 
     def _show_mode(self) -> None:
