@@ -23,8 +23,8 @@ def test_trace_saved_and_opened_again(window, tmp_path, monkeypatch, qtbot):
     answer(monkeypatch, "getOpenFileName", tmp_path / "mine.json")
     window.actions_["open_trace"].trigger()
     qtbot.waitUntil(lambda: window.panels.page is window.panels.recording)
+    qtbot.waitUntil(window.panels.status.gain.isHidden)
     assert window.selection.turn == turn
-    assert window.panels.status.gain.isHidden()
 
 
 @pytest.mark.parametrize(

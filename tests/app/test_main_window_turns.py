@@ -125,6 +125,7 @@ def test_sliders_act_on_the_running_reply_of_the_shown_chat_only(window, engine,
     qtbot.waitUntil(lambda: ended(window), timeout=8000)
     first, fields = window.panels.pane.chat, window.panels.sliders.fields
     window.actions_["new_chat"].trigger()
+    qtbot.waitUntil(lambda: window.selection.count == 0)  # the first reply's rounds leave in a turn of their own
     engine.speed = 0.1
     send(window, "Second")
     qtbot.waitUntil(lambda: window.selection.count >= 1, timeout=8000)
