@@ -174,8 +174,9 @@ class Driver(QObject):
         self.result["steps"] = names
         self.shot("stepped")
         w.view_menu._set_mode("dark")
-        yield lambda: True
-        yield lambda: True
+        yield w.updatesEnabled  # all parts have the new colours
+        for _ in range(10):
+            yield lambda: True
         self.shot("dark")
 
     def step_engine(self, w: MainWindow) -> Iterator[Wait]:

@@ -72,6 +72,8 @@ def check(found: dict, out: Path) -> None:
         colors = {image.pixel(x, y) for x in range(0, image.width(), 9) for y in range(0, image.height(), 9)}
         assert image.width() >= 1000, name
         assert len(colors) > 20, f"{name} is an empty picture"
+    light, dark = (QImage(str(out / f"{name}.png")).scaled(1, 1).pixelColor(0, 0) for name in ("stepped", "dark"))
+    assert dark.lightness() < light.lightness() / 2
 
 
 def test_program_on_a_screen(display, tmp_path):
