@@ -48,6 +48,7 @@ class HiddenStore:
         self._data, self._target = data, target
         self._own: Any = None  # a memory map of the rows that are not known, or None where nothing is kept
         self._rows: list[Any] = []  # of each conversation
+        self._mine: list[int] = []  # conversations whose rows are not known
         self._known = known or {}
         self._since_flush = 0
         if folder is not None:
@@ -80,12 +81,12 @@ class HiddenStore:
         if self._own is None:
             return
         self._own.flush()
-        self._on_disk[:] = self._done
+        self._on_disk[:-1] = self._done[self._mine]
         self._on_disk.flush()
         self._since_flush = 0
 
     def _open(self, folder: Path, name: str) -> None:
-        own = [i for i in range(len(self._data)) if i not in self._known]
+        own = self._mine = [i for i in range(len(self._data)) if i not in self._known]
         lengths = self._data.lengths
         tokens, kind = int(lengths[own].sum()), row_type(self._target.dims)
         folder.mkdir(parents=True, exist_ok=True)
@@ -96,11 +97,11 @@ class HiddenStore:
             check_space(folder, tokens * kind.itemsize)
         try:  # one row more, for a memory map cannot be empty
             self._own = _open_array(folder / "rows.npy", tokens + 1, kind)
-            self._on_disk = _open_array(folder / "done.npy", len(self._data), np.dtype(np.uint8))
+            self._on_disk = _open_array(folder / "done.npy", len(own) + 1, np.dtype(np.uint8))
         except (OSError, ValueError) as error:
             raise ConfigError(f"The hidden states in {folder} cannot be used ({error}): delete that folder.") from None
-        self._done = np.array(self._on_disk)
-        self._done[list(self._known)] = 1
+        self._done = np.ones(len(self._data), np.uint8)
+        self._done[own] = self._on_disk[:-1]
         ends = dict(zip(own, np.cumsum(lengths[own]).tolist(), strict=True))
         self._rows = [
             self._known[i] if i in self._known else self._own[ends[i] - int(lengths[i]) : ends[i]]

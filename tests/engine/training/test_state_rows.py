@@ -105,3 +105,20 @@ def test_a_run_learns_from_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (tmp_path / "work" / "hidden" / "rows.npy").stat().st_size < 3000
     train_head(request(tmp_path / "b", recompute=True, **asked))
     assert not list((tmp_path / "b").rglob("*.states"))
+
+
+def test_text_that_is_added_later_costs_nothing_of_the_old(
+    target: TorchTarget, text: list[Path], tmp_path: Path
+) -> None:
+    """More parts with states of their own make the data set longer; what was computed for the rest must be found."""
+    bare = tmp_path / "bare.npz"
+    bare.write_bytes(text[0].read_bytes())
+    for files in ([bare, *text[1:2]], [bare, *text[1:]]):
+        data = load_data(files, VOCAB, 2048)
+        store = HiddenStore(data, target, tmp_path / "hidden", "made", known_rows(text[1:], data, "made", KIND))
+        first = make_batch(data, range(4))
+        if len(files) == 2:
+            store.batch(first)
+            store.flush()
+    assert len(text) > 2
+    assert store.holds(first)
