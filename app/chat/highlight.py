@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QThreadPool
 from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextCursor, QTextDocument
 
+from app.chat.utf16 import units
 from app.theme import contrast, theme
 
 if TYPE_CHECKING:
@@ -71,18 +72,17 @@ def colour(document: QTextDocument, language: str) -> None:
 
 @lru_cache(maxsize=8)
 def _pieces(text: str, language: str) -> list[tuple[int, int, _TokenType]]:
-    """Start, end and kind of everything but space; QTextDocument counts UTF-16 units, Pygments characters. The last
-    few are kept: other colours do not change them."""
+    """Start, end and kind of everything but space, as QTextDocument counts. The last few are kept: other colours do not
+    change them."""
     lexer = lexer_for(language)
     if lexer is None:
         return []
-    wide = any(ord(character) > 0xFFFF for character in text)
-    position, found = 0, []
+    places = units(text) or range(len(text) + 1)
+    at, found = 0, []
     for kind, piece in lexer.get_tokens(text):
-        length = len(piece.encode("utf-16-le")) // 2 if wide else len(piece)
         if piece.strip():
-            found.append((position, position + length, kind))
-        position += length
+            found.append((places[at], places[at + len(piece)], kind))
+        at += len(piece)
     return found
 
 
