@@ -8,34 +8,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 
-from app.engine_link import EngineLink
-from app.main_window import MainWindow
-from app.store import open_store
 from engine import DownloadError
 from tests.fake_engine import FOLDER, FakeEngine
 from tests.fake_turn import fake_turn
 
 NEWER = Path("recorded-135m-v4")
 OFFLINE = DownloadError("The package index cannot be reached: connect to the internet.")
-
-
-@pytest.fixture
-def make(qtbot, tmp_path):
-    """Makes a window and starts it."""
-    made: list[MainWindow] = []
-
-    def build(engine: FakeEngine) -> MainWindow:
-        window = MainWindow(open_store(tmp_path / "data"), EngineLink(lambda: engine), [])
-        made.append(window)
-        qtbot.addWidget(window)
-        window.show()
-        window.start()
-        return window
-
-    yield build
-    for window in made:
-        window.close()
-        assert window.clean
 
 
 def test_an_old_folder_is_brought_up_to_date_at_the_start(make, qtbot):
