@@ -11,7 +11,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 from shiboken6 import isValid
 
-TURN_SECONDS = 0.008  # after so long in one turn of the event loop nobody else is told
+from app.one_by_one import TURN_SECONDS
 
 Call = Callable[[], object]
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
 
+TURN_SECONDS = 0.008  # after so long in one turn of the event loop whoever has much to do begins nothing else
 GAP_MS = 12  # between two parts: the picture of the first, and what it left for later turns, come before the second
 
 

@@ -6,9 +6,9 @@ import time
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from app.one_by_one import TURN_SECONDS
 from app.store import Store, StoreError
 
-TURN_SECONDS = 0.008  # after so long in one turn of the event loop no other chat is begun
 MOST = 200  # hits
 
 

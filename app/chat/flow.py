@@ -16,13 +16,13 @@ from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollArea, QWidget
 
 from app.chat.column import Column
 from app.chat.flow_items import Item, near, order_tabs, tops
+from app.one_by_one import TURN_SECONDS
 from app.theme import GAP, GAP_LARGE
 
 BOTTOM_SLACK, LINE = 4, 40  # pixels from the end that still count as the end; that must be seen of a place
 READING_WIDTH = 860  # pixels; longer lines are hard to read
 NEAR = 0.8  # of the view's height, made ahead above and below, one widget at a time
 AHEAD_MS = 5
-TURN_MS = 8.0  # after so long in one turn of the event loop no other widget is begun
 ORDER_MS = 1000
 
 
@@ -120,18 +120,18 @@ class Flow(QScrollArea):
 
     def _place_some(self) -> None:
         """As much of it as one turn of the event loop can do; the rest follows."""
-        self._place_within(TURN_MS)
+        self._place_within(TURN_SECONDS)
 
-    def _place_within(self, milliseconds: float) -> None:
+    def _place_within(self, seconds: float) -> None:
         if not self._placing and self.isVisible():
             self._placing = True
             self._rest.stop()
             try:
-                self._place(milliseconds)
+                self._place(seconds)
             finally:
                 self._placing = False
 
-    def _place(self, milliseconds: float) -> None:
+    def _place(self, seconds: float) -> None:
         width, left = self._room()
         view = self.viewport().height()
         items = self.column.items
@@ -140,7 +140,7 @@ class Flow(QScrollArea):
             places = tops(items, width)
             top = self._wanted_top(places, view)
             first, last = near(places, top, view, 0)
-            until = until or time.perf_counter() + milliseconds / 1000
+            until = until or time.perf_counter() + seconds
             if not self.column.measure(self._in_order(first, last), width, until):
                 break
         missing = any(item.width != width for item in items[first:last])

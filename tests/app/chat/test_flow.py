@@ -108,7 +108,7 @@ def test_what_is_out_of_view_can_be_dropped(qtbot, column: Flow) -> None:
 
 def test_a_turn_has_an_end(column: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
     """With time enough all of it is one turn: no needless blank pictures on a fast machine."""
-    monkeypatch.setattr(flow, "TURN_MS", 10_000.0)
+    monkeypatch.setattr(flow, "TURN_SECONDS", 10.0)
     column.set_items(slow_items(40))
     assert len(bottoms(column)) >= 5
 
