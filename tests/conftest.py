@@ -2,4 +2,11 @@
 
 from __future__ import annotations
 
-pytest_plugins = ["tests.plugins.log_fail", "tests.plugins.default_model", "tests.plugins.patience"]
+import onnxruntime  # noqa: F401  (before Qt, as main.py does: the processes of pytest-xdist begin here)
+
+pytest_plugins = [
+    "tests.plugins.log_fail",
+    "tests.plugins.default_model",
+    "tests.plugins.patience",
+    "tests.plugins.alone",
+]

@@ -26,6 +26,7 @@ from tests.fake_engine import long_turn
 from tests.fake_turn import fake_turn
 
 
+@pytest.mark.alone
 def test_closing_during_a_reply_is_quick_and_loses_nothing(make, engine, qtbot, tmp_path):
     """Under a second, thread ended, text kept."""
     engine.speed = 0.1
@@ -170,6 +171,7 @@ def test_shortcut_sheet_opens_and_closes(window, qtbot, qapp):
     assert not sheet.isVisible()
 
 
+@pytest.mark.alone
 def test_main_thread_never_works_long_at_a_stretch(window, engine, qtbot):
     """50 ms is the promise while a reply streams. What the machine's other programs take is not ours to test."""
     engine.speed = 1.0

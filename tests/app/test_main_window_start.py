@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 
 from app.engine_link import EngineLink
@@ -21,7 +22,7 @@ def test_window_is_there_before_the_engine(qtbot, tmp_path, engine):
     qtbot.addWidget(window)
     window.show()
     assert window.panels.page is window.panels.welcome
-    assert not engine.threads
+    assert not engine.threads | engine.loaders
     assert not window.link.thread_.isRunning()
     window.close()
 
@@ -91,6 +92,7 @@ def test_download_fails_is_retried_and_leads_to_a_chat(make, qtbot):
     assert window.panels.pane.composer._blocked == ""
 
 
+@pytest.mark.alone
 def test_download_can_be_cancelled(make, qtbot):
     """Progress is real, Cancel stops it, and the page is as before."""
     window = make(FakeEngine([fake_turn(1)], installed=False, fetch_seconds=20))

@@ -48,6 +48,7 @@ def test_everything_follows_one_selection(window, qtbot):
     assert window.selection.live
 
 
+@pytest.mark.alone
 def test_stop_button_stops(window, engine, qtbot):
     """The computation ends, and what was written stays."""
     engine.speed = 0.2

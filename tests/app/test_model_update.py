@@ -45,6 +45,7 @@ def test_a_failed_update_loads_what_is_there(make, qtbot, error):
     assert bool(message.detail) == (error is not OFFLINE)
 
 
+@pytest.mark.alone
 def test_cancel_of_an_update_loads_what_is_there(make, qtbot):
     """Whoever has no time now chats at once; the second Cancel is for the loading."""
     engine = FakeEngine([fake_turn(1)], newer=NEWER, fetch_seconds=20, load_seconds=20)
@@ -60,6 +61,7 @@ def test_cancel_of_an_update_loads_what_is_there(make, qtbot):
     qtbot.waitUntil(lambda: window.models.state == "missing", timeout=5000)
 
 
+@pytest.mark.alone
 def test_closing_during_an_update_ends_at_once(make, qtbot):
     """And does not begin to load instead."""
     window = make(FakeEngine([fake_turn(1)], newer=NEWER, fetch_seconds=20, load_seconds=20))

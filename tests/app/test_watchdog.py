@@ -2,9 +2,12 @@
 
 import time
 
+import pytest
+
 from app.watchdog import Watchdog
 
 
+@pytest.mark.alone
 def test_sees_a_block_and_where_it_was(qtbot):
     """A watchdog that sleeps with its owner would approve everything."""
     dog = Watchdog()
@@ -18,6 +21,7 @@ def test_sees_a_block_and_where_it_was(qtbot):
     assert "time.sleep(0.15)" in dog.report()
 
 
+@pytest.mark.alone
 def test_quiet_loop_reports_little(qtbot):
     """An idle event loop must not look blocked."""
     dog = Watchdog()

@@ -16,6 +16,7 @@ from tests.app.link_help import HELLO, Ear, Recorder, finish
 from tests.fake_engine import long_turn
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("after", [TurnStart, Prefill, Round])
 def test_stop_ends_the_turn_quickly(engine, link, ear, qtbot, after):
     """Stop stops the computation, whatever it is doing."""
@@ -33,6 +34,7 @@ def test_stop_ends_the_turn_quickly(engine, link, ear, qtbot, after):
     assert ear.events[job][-1].finish_reason == "cancelled"
 
 
+@pytest.mark.alone
 def test_stop_is_shown_at_once_however_slowly_the_window_listens(engine, link, ear, qtbot, monkeypatch):
     """While a reply streams, answers are read up to a quarter of a second late: too late for whoever pressed Stop."""
     monkeypatch.setattr("app.engine_link.SLOWEST_MS", 5000)
@@ -96,6 +98,7 @@ def test_stepping_waits_before_each_phase(engine, link, ear, qtbot):
     assert len(ear.rounds(job)) == 12
 
 
+@pytest.mark.alone
 def test_stop_while_stepping_is_immediate(link, ear, qtbot):
     """Nobody should have to step a round to its end to get out."""
     link.set_stepping(True)
@@ -108,6 +111,7 @@ def test_stop_while_stepping_is_immediate(link, ear, qtbot):
     assert ear.events[job][-1].finish_reason == "cancelled"
 
 
+@pytest.mark.alone
 def test_cancel_a_download(engine, link, ear, qtbot):
     """Cancel works in the middle, and a retry starts afresh."""
     engine.installed, engine.fetch_seconds = False, 20
@@ -124,6 +128,7 @@ def test_cancel_a_download(engine, link, ear, qtbot):
     assert len(ear.failures) == 1
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("stepping", [False, True])
 def test_shutdown_during_a_turn_is_quick_and_clean(engine, qtbot, stepping):
     """Closing the window while it writes: under a second, last tasks done, nothing left running."""

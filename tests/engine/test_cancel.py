@@ -198,6 +198,7 @@ def stopped_after(seconds: float, session: ChatSession) -> tuple[Turn, float]:
     return turns[0], time.perf_counter() - asked
 
 
+@pytest.mark.alone
 def test_stop_while_a_thread_decodes(model: Model) -> None:
     """A real race: the turn runs in one thread and is stopped by another, many times, within 200 ms each."""
     config = PLAIN.with_(max_new_tokens=400)

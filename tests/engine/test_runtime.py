@@ -98,6 +98,7 @@ def test_many_sizes_keep_no_binding_each(runner: Runner) -> None:
     assert len(runner._bindings) <= 64
 
 
+@pytest.mark.alone
 def test_stop_ends_a_run_in_progress(slow: Runner) -> None:
     """The pass of seconds ends within 200 ms of the call, and the next one runs again after `resume`."""
     x, y = np.ones((64, 256), np.float32), np.empty((64, 256), np.float32)

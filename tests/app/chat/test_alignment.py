@@ -159,6 +159,7 @@ def test_a_stretch_of_the_source_is_a_stretch_of_what_is_shown() -> None:
     assert made.shown(4, 6) is None
 
 
+@pytest.mark.alone
 def test_a_long_block_takes_a_moment() -> None:
     """It is compared in the window's thread, which must not be held over 50 ms."""
     rng = random.Random(1)

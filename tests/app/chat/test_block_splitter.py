@@ -53,6 +53,7 @@ def test_an_open_fence_is_code_at_once_and_its_end_is_never_shown() -> None:
     assert splitter.code() is None
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("line", ["1. item\n", "- item\n", "| a | b |\n", "words in a line\n", "> quote\n", "[a]: b\n"])
 def test_long_blocks_stream_without_parsing_everything_at_every_line(line: str) -> None:
     """The time of a list, table or paragraph grows with its length, not with its square."""
@@ -68,6 +69,7 @@ def test_long_blocks_stream_without_parsing_everything_at_every_line(line: str) 
     assert splitter.tail == "last\n"
 
 
+@pytest.mark.alone
 def test_parsing_is_quick_enough_for_every_line_of_a_stream() -> None:
     """A long reply is split while it streams without holding the window: far below a frame per line."""
     splitter, worst = BlockSplitter(), 0.0

@@ -224,6 +224,7 @@ def test_every_line_of_code_adds_the_same_height(qtbot) -> None:
     assert heights[1] - heights[0] == heights[2] - heights[1]
 
 
+@pytest.mark.alone
 def test_a_long_word_is_cheap(qtbot) -> None:
     """4,000 letters without a space held the window for 0.15 s: each was a line while the width was not known."""
     html = f"<p>{'abcdefghij' * 400}</p>"

@@ -199,6 +199,7 @@ def test_finding_the_span_of_a_character() -> None:
     assert found.between(0, 2) == found.spans[:1]
 
 
+@pytest.mark.alone
 def test_a_long_reply_is_quick() -> None:
     """Laying out runs in the window's thread."""
     turn = fake_turn(1, rounds=600)

@@ -1,6 +1,7 @@
 import itertools
 import time
 
+import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
@@ -131,6 +132,7 @@ def test_what_is_read_stays_in_place_while_heights_become_exact(view: Conversati
         assert 0 < after - before <= 400
 
 
+@pytest.mark.alone
 def test_500_messages_stay_smooth(view: ConversationView) -> None:
     """Opening, scrolling and streaming in a chat of 500 messages; only what is near the view exists.
 

@@ -137,6 +137,7 @@ def test_charts_are_redrawn_one_after_the_other(panel, selection, qtbot):
     assert min(b - a for a, b in pairwise(times)) > 0.9 * STAGGER_MS / 1000
 
 
+@pytest.mark.alone
 def test_long_turn_redraws_quickly(panel, selection, qtbot):
     """500 rounds, all five charts, well under a frame of ten a second."""
     selection.show_turn(long_turn(fake_turn(1), 500))

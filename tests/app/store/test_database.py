@@ -132,6 +132,7 @@ def test_a_failed_migration_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     connection.close()
 
 
+@pytest.mark.alone
 def test_a_locked_database_is_one_sentence(store: Store) -> None:
     """Another program holding the file is named, and nothing of the failed write stays."""
     other = sqlite3.connect(store.path, isolation_level=None)
@@ -145,6 +146,7 @@ def test_a_locked_database_is_one_sentence(store: Store) -> None:
     assert store.chats.list() == []
 
 
+@pytest.mark.alone
 def test_a_running_reply_does_not_wait_for_a_locked_database(store: Store) -> None:
     """Two seconds of waiting per second of a reply made it three times slower; its words are in its own file."""
     reply = store.messages.add(store.chats.new().id, None, "assistant")

@@ -113,6 +113,7 @@ def test_the_chat_format_is_the_models_own(tokenizer: Tokenizer) -> None:
     )
 
 
+@pytest.mark.alone
 def test_loading_and_chatting_are_fast(folder: Path) -> None:
     """Loading happens at every start, a whole conversation is encoded at every turn."""
     Tokenizer.load(folder)

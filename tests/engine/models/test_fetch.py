@@ -212,6 +212,7 @@ def test_a_folder_that_cannot_be_written(index: PackageIndex, tmp_path: Path) ->
         _fetch(index, tmp_path / "file")
 
 
+@pytest.mark.alone
 def test_stop_takes_effect_at_once(
     index: PackageIndex, tmp_path: Path, children: list[subprocess.Popen[bytes]]
 ) -> None:

@@ -75,6 +75,7 @@ def test_two_processes_make_it_once(builder: Builder, gguf: Path) -> None:
     assert any(p.step.startswith("Waiting for another") for p in seen)
 
 
+@pytest.mark.alone
 def test_waiting_can_be_stopped(builder: Builder, gguf: Path) -> None:
     """The other process may take minutes."""
     cancel = threading.Event()
