@@ -40,7 +40,7 @@ def window(qtbot, store: Store, selection: Selection) -> tuple[QWidget, ChatList
     made = QWidget()
     qtbot.addWidget(made)
     row = QHBoxLayout(made)
-    chats, pane = ChatList(store, writer), ChatPane(store, writer, selection)
+    chats, pane = ChatList(store), ChatPane(store, selection)
     for widget in (chats, pane, pane.settings):
         row.addWidget(widget)
     made.resize(1100, 700)

@@ -164,10 +164,10 @@ def test_long_lines_of_code_can_be_reached(pane: ChatPane, engine: Engine) -> No
     assert not wide.hasFocus()
 
 
-def test_a_new_name_is_not_lost_while_the_list_changes(qtbot, store: Store, writer: Writer) -> None:
+def test_a_new_name_is_not_lost_while_the_list_changes(qtbot, store: Store) -> None:
     """A reply of another chat ends while a chat is being renamed."""
     first, second = store.chats.new().id, store.chats.new().id
-    chats = ChatList(store, writer)
+    chats = ChatList(store)
     qtbot.addWidget(chats)
     chats.show()
     qtbot.waitExposed(chats)

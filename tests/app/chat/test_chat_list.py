@@ -11,15 +11,14 @@ from app.chat.chat_list import ChatList
 from app.chat.chat_menu import chat_menu
 from app.chat.chat_rows import CHAT, MESSAGE, ago
 from app.store import Store, StoreError
-from app.writer import Writer
 
 
 @pytest.fixture
-def chats(qtbot, store: Store, writer: Writer) -> ChatList:
+def chats(qtbot, store: Store) -> ChatList:
     """A list of three chats, "c" on top."""
     for title in "abc":
         store.chats.new(title)
-    made = ChatList(store, writer)
+    made = ChatList(store)
     qtbot.addWidget(made)
     made.resize(240, 400)
     made.show()
