@@ -16,6 +16,7 @@ from app.chat.block_splitter import BlockSplitter
 from app.chat.code_block import CodeBlock, CodeView
 from app.chat.highlight import prepare
 from app.chat.markdown import Block, blocks
+from app.chat.plain_growth import grows_plainly
 from app.chat.text_block import TextBlock
 from app.chat.word_link import WordLink
 from app.theme import GAP, GAP_SMALL
@@ -48,6 +49,7 @@ class MarkdownBody(QWidget):
         self._tail: TextBlock | CodeBlock | None = None
         self._refreshed = self._grown = 0.0  # when the Markdown was shown, and text came last
         self._wait = float(REFRESH_MS)
+        self._exact = 0  # characters of the tail that are shown as Markdown shows them; 0: not all of what is shown is
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._refresh)
         if text:
@@ -102,6 +104,8 @@ class MarkdownBody(QWidget):
                 return
             self._replace_tail(TextBlock(self))
             new = self._splitter.tail.lstrip("\n")
+        elif self._grow_by_words():
+            return
         # Where text comes seldom its Markdown is shown at once: adding words and laying out twice would cost double.
         now = time.monotonic()
         since, gap = 1000 * (now - self._refreshed), 1000 * (now - self._grown)
@@ -110,8 +114,22 @@ class MarkdownBody(QWidget):
             self._timer.stop()
             return
         self._tail.append_plain(new)  # type: ignore[union-attr]
+        self._exact = 0
         if not self._timer.isActive() or gap > REFRESH_MS / 2:
             self._timer.start(round(max(self._wait, min(1.5 * gap, SLOWEST_MS))))
+
+    def _grow_by_words(self) -> bool:
+        """Add what Markdown would show as it is, with the space that it left out at the end of what is shown."""
+        assert isinstance(self._tail, TextBlock)
+        tail = self._splitter.tail.rstrip(" ")
+        new = tail[self._exact :]
+        if not self._exact or not new:
+            return self._exact > 0
+        if not self._tail.ends_in_words() or not grows_plainly(tail[: self._exact], new):
+            return False
+        self._tail.append_plain(new)
+        self._exact, self._grown = len(tail), time.monotonic()
+        return True
 
     def _refresh(self) -> bool:
         """Show the Markdown of an unfinished tail, all of it, if that is due and possible."""
@@ -124,6 +142,7 @@ class MarkdownBody(QWidget):
         if len(found) != 1 or found[0].kind != "text":
             return False
         self._tail.set_html(found[0].content)
+        self._exact = len(tail.rstrip())
         cost = 1000 * (time.thread_time() - began)
         self._refreshed = time.monotonic()
         self._wait = min(max(SHARE * cost, REFRESH_MS), SLOWEST_MS)
@@ -163,7 +182,7 @@ class MarkdownBody(QWidget):
         widget.show()
 
     def _take_tail(self) -> TextBlock | CodeBlock | None:
-        tail, self._tail = self._tail, None
+        tail, self._tail, self._exact = self._tail, None, 0
         return tail
 
     def _replace_tail(self, widget: TextBlock | CodeBlock) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QUrl
 from PySide6.QtGui import (
@@ -34,6 +35,7 @@ class TextBlock(WordMouse, Findable, QTextBrowser):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._html: str | None = None
+        self._added = ""  # behind the HTML
         self._sheet = ""
         self._heights: dict[int, int] = {}  # by width, of the present content
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -59,7 +61,7 @@ class TextBlock(WordMouse, Findable, QTextBrowser):
         """Show safe HTML; keeps nothing of what was shown."""
         if html != self._html:
             self.forget_links()
-        self._html = html
+        self._html, self._added = html, ""
         sheet = style_sheet()
         if sheet != self._sheet:
             self._sheet = sheet
@@ -70,13 +72,18 @@ class TextBlock(WordMouse, Findable, QTextBrowser):
 
     def set_plain(self, text: str) -> None:
         """Show text exactly as it is."""
-        self._html = None
+        self._html, self._added = None, ""
         self.forget_links()
         self.setPlainText(text)
         self.updateGeometry()
 
+    def ends_in_words(self) -> bool:
+        """Whether what is appended would stand behind words; Qt puts an empty paragraph behind some HTML."""
+        return self.document().lastBlock().length() > 1
+
     def append_plain(self, text: str) -> None:
         """Add text at the end without laying out again what is there."""
+        self._added += text
         height = self.document().size().height()
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
@@ -87,7 +94,10 @@ class TextBlock(WordMouse, Findable, QTextBrowser):
     def restyle(self) -> None:
         """Take the theme's colours and size."""
         if self._html is not None:
+            added = self._added
             self.set_html(self._html)
+            if added:
+                self.append_plain(added)
         self.mark_again()
         self.updateGeometry()
 
@@ -165,7 +175,12 @@ class TextBlock(WordMouse, Findable, QTextBrowser):
 def style_sheet() -> str:
     """How HTML of a message looks, for `QTextDocument.setDefaultStyleSheet`."""
     colors = theme()
-    size = colors.font_size
+    return _sheet(colors.dark, colors.font_size)
+
+
+@lru_cache(maxsize=4)
+def _sheet(_dark: bool, size: float) -> str:
+    colors = theme()
     mono = colors.font(mono=True).family()
     heads = "".join(
         f".{name} {{ font-size: {size * scale:.1f}pt; font-weight: bold; margin-top: 10px; margin-bottom: 6px; }}"

@@ -23,7 +23,9 @@ from engine.errors import EyrieError
 from engine.trace import Phase
 
 REDRAW_MS = 80  # at most 12 trees a second while a reply streams
-BEGIN_MS = 250  # a reply that begins has its first round by then, mostly: an empty tree before it would cost a drawing
+BEGIN_MS = (
+    600  # a reply that begins has rounds by then; a tree before is one drawing more while the engine needs the cores
+)
 
 
 class TreePanel(Panes):
