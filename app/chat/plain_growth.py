@@ -1,7 +1,7 @@
 """Whether text that arrives can be put behind what is shown without asking Markdown again. Qt-free.
 
-Most words of a reply mean nothing but themselves. Where that is certain, the unfinished paragraph grows by them; parsing
-and laying it out anew would cost ten times as much and show the same.
+Most words of a reply mean nothing but themselves. Where that is certain, the unfinished paragraph grows by them; to
+parse it and lay it out anew would cost several times as much and show the same.
 """
 
 from __future__ import annotations
