@@ -6,6 +6,7 @@ to let go of it, or tell it something while it goes, and either ends the program
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -21,10 +22,14 @@ Answer = tuple[int, Any, Exception | None]
 
 
 class Beside(QObject):
-    """`run(call, then, otherwise)`: `call` must hold no widget. What is under way when this goes is forgotten."""
+    """`run(call, then, otherwise)`: `call` must hold no widget. What is under way when this goes is forgotten.
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    The threads are those of `pool`, or those that all share.
+    """
+
+    def __init__(self, parent: QObject | None = None, pool: QThreadPool | None = None) -> None:
         super().__init__(parent)
+        self._pool = pool or QThreadPool.globalInstance()
         self._answers: SimpleQueue[Answer] = SimpleQueue()
         self._waiting: dict[int, tuple[Then, Then]] = {}
         self._count = 0
@@ -35,14 +40,33 @@ class Beside(QObject):
         """Call in another thread; `then` gets the result here, or `otherwise` the exception."""
         self._count += 1
         self._waiting[self._count] = (then, otherwise)
-        QThreadPool.globalInstance().start(partial(_work, self._count, call, self._answers))
+        self._pool.start(partial(_work, self._count, call, self._answers))
         self._timer.start()
+
+    def wait(self, seconds: float) -> None:
+        """Give the answers that come within that time here and now, or until none is awaited."""
+        until = time.monotonic() + seconds
+        while self._waiting and (left := until - time.monotonic()) > 0:
+            try:
+                answer = self._answers.get(timeout=left)
+            except Empty:
+                return
+            self._tell(answer)
+
+    def forget(self) -> None:
+        """Await no answer any more."""
+        self._waiting.clear()
+        self._timer.stop()
 
     def _look(self) -> None:
         try:
-            number, value, error = self._answers.get_nowait()
+            answer = self._answers.get_nowait()
         except Empty:
             return
+        self._tell(answer)
+
+    def _tell(self, answer: Answer) -> None:
+        number, value, error = answer
         then, otherwise = self._waiting.pop(number)
         if not self._waiting:
             self._timer.stop()

@@ -20,6 +20,7 @@ from app.store import Chat, Store, StoreError
 from app.store.exchange import FORMAT, write_file
 from app.tasks import Tasks
 from app.trace_reader import TraceReader
+from app.writer import Writer
 from engine import Turn, rounds_csv, save_trace
 
 TRACES = "Recorded runs (*.json *.json.gz *.gz);;All files (*)"
@@ -49,10 +50,12 @@ class FileCommands(QObject):
         panels: Panels,
         models: ModelController,
         tasks: Tasks,
+        writer: Writer,
     ) -> None:
         super().__init__(window)
         self._window, self._store, self._selection = window, store, selection
         self._panels, self._models, self._tasks = panels, models, tasks
+        self._writer = writer
         self._folder = Path.home()
         self.reader = TraceReader(tasks, panels.messages, self)
         self.reader.done.connect(self._trace_read)
@@ -138,7 +141,7 @@ class FileCommands(QObject):
         """Add a conversation file."""
         self._folder = path.parent
         read = partial(import_chat, self._store, path)
-        self._tasks.run(read, f"importing {path.name}", self._imported, self.problem.emit)
+        self._writer.post(read, f"importing {path.name}", self._imported, self.problem.emit)
 
     def _imported(self, chat: Chat) -> None:
         self.chat_imported.emit(chat.id)

@@ -68,6 +68,6 @@ class Count(Job):
 
 @dataclass(eq=False, slots=True)
 class Run(Job):
-    """Call something short here, between two rounds if a turn runs: every write to the store goes this way."""
+    """Call something short here, between two rounds if a turn runs."""
 
     call: Callable[[], Any] = field(default=lambda: None)

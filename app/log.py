@@ -7,7 +7,8 @@ import traceback
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from app.store import data_folder
+from app.store import StoreError, data_folder
+from engine import EyrieError
 
 logger = logging.getLogger("eyrie")
 
@@ -41,3 +42,8 @@ def unexpected(error: BaseException, doing: str) -> tuple[str, str]:
     detail = "".join(traceback.format_exception(error))
     logger.error("%s: %s", doing, detail)
     return f"Something unexpected went wrong while {doing} ({type(error).__name__}: {error}).", detail
+
+
+def explained(error: Exception, doing: str) -> tuple[str, str]:
+    """(One sentence for the user, the traceback or "" where the sentence says it all)."""
+    return (str(error), "") if isinstance(error, EyrieError | StoreError) else unexpected(error, doing)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +36,18 @@ from app.running_settings import RunningSettings
 from app.sampling_sync import SamplingSync
 from app.selection import Selection
 from app.shortcut_sheet import ShortcutSheet
-from app.store import Store, StoreError
+from app.store import Store
 from app.tasks import Tasks
 from app.toolbar import MainToolBar
 from app.trace_shelf import TraceShelf, shipped_traces
 from app.turn_controller import TurnController
 from app.turn_display import TurnDisplay
 from app.view_menu import ViewMenu
+from app.writer import Writer
 
 SIZE = QSize(1280, 800)
 CLOSE_MS = 3000  # for the engine's thread to end
+WRITE_SECONDS = 1.0  # for what is not written yet; another program may hold the file longer
 
 
 class MainWindow(QMainWindow):
@@ -55,8 +57,9 @@ class MainWindow(QMainWindow):
         panels: the parts.
         selection: which turn, round and node is looked at.
         link: the engine.
+        writer: what is to be written to the store.
         pages: what stands in the middle.
-        clean: whether the engine's thread has ended in time after closing.
+        clean: whether the other threads have ended in time after closing.
     """
 
     def __init__(self, store: Store, link: EngineLink, traces: list[Path] | None = None) -> None:
@@ -67,17 +70,18 @@ class MainWindow(QMainWindow):
         self.clean = True
         self.selection = Selection(self)
         self.settings = EngineSettings(self)
-        self.panels = Panels(store, self.selection, self.settings, self)
+        self.writer = Writer(self)
+        self.panels = Panels(store, self.writer, self.selection, self.settings, self)
         self.setCentralWidget(self.panels)
         self.focus_ring = FocusRing(self)
         self.actions_ = Actions(self, self.menuBar())
         self.tasks = Tasks(link, self)
-        self.models = ModelController(link, store, self.settings, self)
+        self.models = ModelController(link, store, self.writer, self.settings, self)
         self.turns = TurnController(link, store, self.panels.pane, self.selection, self.settings, self)
         self.shelf = TraceShelf(self.tasks, store, self)
         self.presenter = Presenter(self.panels.pane, self.selection, self.shelf, self.turns, self)
         self.player = Player(self.selection, self.panels.tree.stepper, self)
-        self.files = FileCommands(self, store, self.selection, self.panels, self.models, self.tasks)
+        self.files = FileCommands(self, store, self.selection, self.panels, self.models, self.tasks, self.writer)
         self.sampling = SamplingSync(self.panels.pane.settings, self.settings, self)
         self.running = RunningSettings(link, self.settings, self.turns, self.panels.pane, self)
         self.model_display = ModelDisplay(self)
@@ -129,6 +133,9 @@ class MainWindow(QMainWindow):
         """What needs no part of its own: files, messages, commands."""
         p, f = self.panels, self.files
         self.tasks.failed.connect(self.complain)
+        self.writer.failed.connect(
+            lambda text, detail: p.messages.show_message(text, "error", detail=detail, key="written")
+        )
         for problem in (p.chats.problem, p.pane.problem, p.tree.problem, f.problem):
             problem.connect(self.complain)
         f.said.connect(self.say)
@@ -175,7 +182,7 @@ class MainWindow(QMainWindow):
         layout: dict[str, Any] = {"geometry": geometry(self), **self.view_menu.state()}
         for name, splitter in self.panels.splitters.items():
             layout[f"splitter.{name}"] = splitter_state(splitter)
-        save_layout(self.store, layout)
+        self.writer.post(partial(save_layout, self.store, layout), "saving the layout")
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Save, stop the engine, end its thread; the one way out."""
@@ -183,9 +190,10 @@ class MainWindow(QMainWindow):
         self.files.reader.cancel()
         self.panels.pane.settings.flush()
         self.models.flush()
-        with contextlib.suppress(StoreError):  # the layout of next time is not worth keeping the window open
-            self._save()
+        self._save()
         self.hide()
-        self.clean = self.link.shut_down(CLOSE_MS)
-        self.store.close()
+        written = self.writer.close(WRITE_SECONDS)
+        self.clean = self.link.shut_down(CLOSE_MS) and written
+        if written:
+            self.store.close()
         super().closeEvent(event)

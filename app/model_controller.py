@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from app.engine_settings import EngineSettings
 from app.reports import EngineReady
 from app.store import Store, StoreError
 from app.throttle import Throttle
+from app.writer import Writer
 from engine import Progress
 
 State = Literal["starting", "missing", "getting", "loading", "ready", "failed"]
@@ -43,9 +45,16 @@ class ModelController(QObject):
     failed = Signal(str, str)
     calibrated = Signal(object, str)
 
-    def __init__(self, link: EngineLink, store: Store, settings: EngineSettings, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        link: EngineLink,
+        store: Store,
+        writer: Writer,
+        settings: EngineSettings,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._link, self._store, self._settings = link, store, settings
+        self._link, self._store, self._writer, self._settings = link, store, writer, settings
         self.state: State = "starting"
         self.info: ModelInfo | None = None
         self.models: list[Path] = []
@@ -177,4 +186,4 @@ class ModelController(QObject):
             return None
 
     def _keep(self, key: str, value: Any) -> None:
-        self._link.run(lambda: self._store.settings.set(key, value), "saving a setting")
+        self._writer.post(partial(self._store.settings.set, key, value), "saving a setting")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ class Pages(QObject):
         self._window = window
         self._panels, self._store = window.panels, window.store
         self._presenter, self._player = window.presenter, window.player
+        self._wanted = 0  # how often something was opened
         self._later, self._listing = OneByOne(self), OneByOne(self, LIST_MS)
         p, f = self._panels, window.files
         p.chats.chosen.connect(self.open_chat)
@@ -57,6 +59,7 @@ class Pages(QObject):
 
     def show_welcome(self) -> None:
         """The welcome page."""
+        self._wanted += 1
         self._panels.show_page(self._panels.welcome)
         self.take_focus()
 
@@ -74,10 +77,24 @@ class Pages(QObject):
         (p.recording.view if p.page is p.recording else p.pane.view).open_find()
 
     def open_chat(self, chat: int, message: int = 0, words: str = "") -> None:
-        """Show a chat in the middle and its newest rounds on the right: read now, shown in the next turns."""
+        """Show a chat, in the branch of a message if one is given and with these words marked in it."""
+        self._wanted += 1
+        if not message:
+            self._open(chat, 0, words)
+            return
+        reveal = partial(self._store.messages.reveal, message)
+        then = partial(self._revealed, self._wanted, partial(self._open, chat, message, words))
+        self._window.writer.run(reveal, "showing a message", then, self._window.complain)
+
+    def _revealed(self, wanted: int, then: Callable[[], None], _: None) -> None:
+        if wanted == self._wanted:  # and nothing else was opened meanwhile
+            then()
+
+    def _open(self, chat: int, message: int, words: str) -> None:
+        """The chat in the middle and its newest rounds on the right: read now, shown in the next turns."""
         p = self._panels
         self._player.stop()
-        found = p.pane.read_chat(chat, message)
+        found = p.pane.read_chat(chat)
         self._window.sampling.pull()
         p.show_page(p.pane)
         shown = [partial(p.pane.show_chat, message)] if found else []
@@ -99,6 +116,7 @@ class Pages(QObject):
     def show_recording(self, turn: Turn, name: str) -> None:
         """Show a recorded run in the middle and from its first round on the right."""
         p = self._panels
+        self._wanted += 1
         p.recording.show_turn(turn, name)
         p.show_page(p.recording)
         self.take_focus()  # the field for messages went with the chat

@@ -24,6 +24,7 @@ from app.tall_area import TallArea
 from app.theme import theme
 from app.tree.panel import TreePanel
 from app.welcome import WelcomePage
+from app.writer import Writer
 
 LEFT, MIDDLE = 190, 420  # widths at 1280 pixels; the right side has what is left
 CHATS_WIDTH, SETTINGS_WIDTH = 160, 316  # at least
@@ -41,11 +42,13 @@ class Panels(QWidget):
 
     visibility_changed = Signal(str, object)
 
-    def __init__(self, store: Store, selection: Selection, settings: EngineSettings, parent: QWidget) -> None:
+    def __init__(
+        self, store: Store, writer: Writer, selection: Selection, settings: EngineSettings, parent: QWidget
+    ) -> None:
         super().__init__(parent)
         self.messages = MessageBar()
-        self.chats = ChatList(store)
-        self.pane = ChatPane(store, selection)
+        self.chats = ChatList(store, writer)
+        self.pane = ChatPane(store, writer, selection)
         self.welcome = WelcomePage()
         self.recording = RecordingView(selection)
         self.tree = TreePanel(selection)

@@ -24,7 +24,7 @@ class RecordLimit(QObject):
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
-        self._tasks, self._messages = window.tasks, window.panels.messages
+        self._tasks, self._writer, self._messages = window.tasks, window.writer, window.panels.messages
         self._traces = window.store.traces
         menu, group = window.actions_.submenus["records"], QActionGroup(self)
         self.choices = {}
@@ -63,7 +63,7 @@ class RecordLimit(QObject):
         )
 
     def _set(self, limit: int) -> None:
-        self._tasks.run(partial(self._traces.set_limit, limit), "changing a setting", partial(self._done, limit))
+        self._writer.post(partial(self._traces.set_limit, limit), "changing a setting", partial(self._done, limit))
 
     def _done(self, limit: int, _: object) -> None:
         self.refresh()

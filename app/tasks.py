@@ -11,9 +11,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.beside import Beside
 from app.engine_link import EngineLink
-from app.log import unexpected
-from app.store import StoreError
-from engine import EyrieError
+from app.log import explained
 
 Then = Callable[[Any], object]
 Otherwise = Callable[[str], object]
@@ -64,4 +62,4 @@ class Tasks(QObject):
 
 
 def _tell(doing: str, otherwise: Otherwise, error: Exception) -> None:
-    otherwise(str(error) if isinstance(error, EyrieError | StoreError) else unexpected(error, doing)[0])
+    otherwise(explained(error, doing)[0])

@@ -41,7 +41,7 @@ class TurnDisplay(QObject):
         self._panels.status.set_state("")
         if request is not None and self._models.info is not None:
             save = partial(self._window.store.chats.set_model, request.chat, self._models.info.name)
-            self._window.tasks.run(save, "saving the chat")
+            self._window.writer.post(save, "saving the chat")
 
     def _grown(self) -> None:
         p, turn, request = self._panels, self._turns.turn, self._turns.request

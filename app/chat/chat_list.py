@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtWidgets import QListWidgetItem, QWidget
 
 from app.chat.chat_delegate import RUNNING
 from app.chat.chat_menu import chat_menu
-from app.chat.chat_rows import CHAT, MESSAGE, hit_row, is_hit
+from app.chat.chat_rows import CHAT, MESSAGE, TOLD, hit_row, is_hit
 from app.chat.chat_search import ChatSearch
 from app.chat.chat_side import ChatSide
-from app.store import Hit, Store, StoreError
+from app.store import Chat, Hit, Store, StoreError
+from app.writer import Writer
 
 
 class ChatList(ChatSide):
@@ -32,9 +37,9 @@ class ChatList(ChatSide):
     import_wanted = Signal()
     problem = Signal(str)
 
-    def __init__(self, store: Store, parent: QWidget | None = None) -> None:
+    def __init__(self, store: Store, writer: Writer, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._store = store
+        self._store, self._writer = store, writer
         self._current = 0
         self._running = 0
         self.covered = False  # something else than the current chat is shown
@@ -101,13 +106,9 @@ class ChatList(ChatSide):
 
     def new_chat(self) -> None:
         """Make a chat and show it; an empty one that is there already is shown instead."""
-        try:
-            newest = next(iter(self._store.chats.list()), None)
-            reuse = newest is not None and not newest.title and not self._store.messages.path(newest.id)
-            chat = newest if reuse and newest is not None else self._store.chats.new()
-        except StoreError as error:
-            self.problem.emit(str(error))
-            return
+        self._write(self._store.chats.fresh, "making a chat", self._made)
+
+    def _made(self, chat: Chat) -> None:
         self.search.clear()
         self._show(chat.id)
 
@@ -122,7 +123,8 @@ class ChatList(ChatSide):
         """Copy the selected chat and show the copy."""
         chat = self._selected()
         if chat:
-            self._try(lambda: self._show(self._store.chats.duplicate(chat).id))
+            copy = partial(self._store.chats.duplicate, chat)
+            self._write(copy, "copying a chat", lambda made: self._show(made.id))
 
     def delete(self) -> None:
         """Delete the selected chat; the bar below offers to undo it."""
@@ -130,10 +132,10 @@ class ChatList(ChatSide):
         chat = self._selected()
         if not chat or item is None or is_hit(item):
             return
-        row = self.list.row(item)
-        title = item.text()
-        if not self._try(lambda: self._store.chats.delete(chat)):
-            return
+        then = partial(self._deleted, chat, self.list.row(item), item.text())
+        self._write(partial(self._store.chats.delete, chat), "deleting a chat", then)
+
+    def _deleted(self, chat: int, row: int, title: str, _: None) -> None:
         self.undo_bar.add(chat, title)
         was_current = chat == self._current
         self.refresh()
@@ -149,9 +151,13 @@ class ChatList(ChatSide):
     def undo_delete(self) -> None:
         """Bring the chat back that was deleted last."""
         chat = self.undo_bar.newest
-        if chat and self._try(lambda: self._store.chats.undo_delete(chat)):
-            self.undo_bar.take()
-            self._show(chat)
+        if chat:
+            back = partial(self._store.chats.undo_delete, chat)
+            self._write(back, "bringing a chat back", partial(self._undone, chat))
+
+    def _undone(self, chat: int, _: None) -> None:
+        self.undo_bar.take(chat)
+        self._show(chat)
 
     def focus_search(self) -> None:
         """Search over all chats."""
@@ -211,23 +217,25 @@ class ChatList(ChatSide):
     def _renamed(self, item: QListWidgetItem) -> None:
         if self._filling or is_hit(item):
             return
-        chat, title = item.data(CHAT), item.text()
-        try:
-            if title.strip() != self._store.chats.get(chat).name:
-                self._store.chats.rename(chat, title)
-        except StoreError as error:
-            self.problem.emit(str(error))
-        QTimer.singleShot(0, self, self.refresh)
+        self._filling = True
+        item.setData(TOLD, None)  # the row says again what is stored, whatever comes of it
+        self._filling = False
+        rename = partial(_rename, self._store, item.data(CHAT), item.text())
+        self._write(rename, "renaming a chat", lambda _: QTimer.singleShot(0, self, self.refresh))
 
     def _menu(self, row: QListWidgetItem, point: QPoint) -> None:
         menu = chat_menu(self, row)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(point)
 
-    def _try(self, call: object) -> bool:
-        try:
-            call()  # type: ignore[operator]
-        except StoreError as error:
-            self.problem.emit(str(error))
-            return False
-        return True
+    def _write(self, call: Callable[[], Any], doing: str, then: Callable[[Any], object]) -> None:
+        self._writer.run(call, doing, then, self._not_written)
+
+    def _not_written(self, sentence: str) -> None:
+        self.problem.emit(sentence)
+        QTimer.singleShot(0, self, self.refresh)
+
+
+def _rename(store: Store, chat: int, title: str) -> None:
+    if title.strip() != store.chats.get(chat).name:
+        store.chats.rename(chat, title)

@@ -59,7 +59,7 @@ class Composer(QWidget):
     """The composer.
 
     Signals:
-        sent: the text, not blank; the field keeps it until `clear`.
+        sent: the text, not blank; the field keeps it.
         stop_requested: stop the running reply.
         draft_changed: the text changed a moment ago; time to count tokens.
         problem: one sentence about a dropped file.
@@ -121,9 +121,10 @@ class Composer(QWidget):
         self.input.setPlainText(text)
         self.input.moveCursor(QTextCursor.MoveOperation.End)
 
-    def clear(self) -> None:
-        """Empty the field, after its text was taken."""
-        self.input.clear()
+    @property
+    def stopping(self) -> bool:
+        """Whether Stop was pressed and the reply is not over yet."""
+        return self._stopping
 
     def send(self) -> None:
         """Send what is written, if that is possible now."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Signal
@@ -16,11 +17,17 @@ from app.chat import pane_keys
 from app.chat.branch import Branch
 from app.chat.composer import Composer
 from app.chat.conversation import ConversationView
+from app.chat.drafts import Drafts
+from app.chat.kept_settings import KeptSettings
 from app.chat.request import Request
 from app.chat.sampling_panel import SamplingPanel
 from app.selection import Selection
 from app.store import Message, Store, StoreError
+from app.store.columns import clean
+from app.writer import Writer
 from engine.trace import Turn
+
+SAVING = "Your message waits until it can be saved…"
 
 
 class ChatPane(QWidget):
@@ -46,15 +53,16 @@ class ChatPane(QWidget):
     chats_changed = Signal()
     problem = Signal(str)
 
-    def __init__(self, store: Store, selection: Selection, parent: QWidget | None = None) -> None:
+    def __init__(self, store: Store, writer: Writer, selection: Selection, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._store = store
-        self._branch = Branch(store)
-        self._drafts: dict[int, str] = {}  # unsent text by chat
+        self._branch = Branch(store, writer)
         self._running: Request | None = None
+        self._asking = False  # a prompt is being stored
         self.view = ConversationView(selection)
         self.composer = Composer()
         self.settings = SamplingPanel()
+        self._drafts = Drafts(self.composer)
+        self._kept = KeptSettings(self.settings, store, writer, lambda: self.chat, self.problem.emit)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.setSpacing(0)
@@ -74,8 +82,7 @@ class ChatPane(QWidget):
         self.composer.draft_changed.connect(self.request_count)
         self.composer.problem.connect(self.problem)
         self.composer.edit_last.connect(self.view.edit_last_prompt)
-        self.settings.prompt_changed.connect(self._prompt_changed)
-        self.settings.sampling_changed.connect(self._sampling_changed)
+        self.settings.prompt_changed.connect(self.request_count)
         pane_keys.bind(self, self.view, self.composer)
 
     # --- which chat
@@ -90,20 +97,20 @@ class ChatPane(QWidget):
         """The shown branch, first message first."""
         return self._branch.path
 
-    def read_chat(self, chat: int, message: int = 0) -> bool:
-        """From here on all is about this chat, in the branch of a message if one is given; `show_chat` shows it.
+    def read_chat(self, chat: int) -> bool:
+        """From here on all is about this chat; `show_chat` shows it.
 
         Two calls, because each takes long enough for a turn of the event loop. Whether the chat could be read.
         """
         self.settings.flush()
-        self._drafts[self.chat] = self.composer.text
+        before = self.chat
         try:
-            record = self._branch.open(chat, message)
+            record = self._branch.open(chat)
         except StoreError as error:
             self.problem.emit(str(error))
             return False
-        self.settings.load(record.system_prompt, record.sampling)
-        self.composer.set_text(self._drafts.pop(chat, ""))
+        self.settings.load(*self._kept.of(record))
+        self._drafts.switch(before, chat)
         self.request_count()
         return True
 
@@ -116,8 +123,7 @@ class ChatPane(QWidget):
 
     def show_words(self, message: int, words: str) -> None:
         """Mark words in the chat and go to where they are in a message (0: to the first)."""
-        at = message or (self.path[0].id if self.path else 0)
-        self.view.show_message(at, words)
+        self.view.show_message(message or (self.path[0].id if self.path else 0), words)
 
     def close_chat(self) -> None:
         """Show nothing (the chat was deleted)."""
@@ -127,16 +133,14 @@ class ChatPane(QWidget):
     # --- what the user asks for
 
     def send(self, text: str) -> None:
-        """Send a prompt below the shown branch."""
-        parent = self.path[-1].id if self.path else None
-        if self._ask(parent, text):
-            self.composer.clear()
+        """Send a prompt below the shown branch. The field keeps it until it is stored."""
+        self._ask(self.path[-1].id if self.path else None, text, partial(self._drafts.take, text, self.chat))
 
     def resend(self, message: int, text: str) -> None:
         """Send an edited prompt as another version; the old one and what followed it stay."""
         prompt = self._branch.find(message)
-        if prompt is not None and self._ask(prompt.parent, text):
-            self.view.shown.drafts.pop(message, None)
+        if prompt is not None:
+            self._ask(prompt.parent, text, lambda _: self.view.shown.drafts.pop(message, None))
 
     def regenerate(self, message: int) -> None:
         """Make another version of a reply."""
@@ -149,30 +153,39 @@ class ChatPane(QWidget):
         if self.chat and self._running is None:
             self.count_requested.emit(self._branch.prompt(self._system_prompt(), self.composer.text.strip()))
 
-    def _ask(self, parent: int | None, text: str | None) -> bool:
-        """Store the prompt (None: only another reply) and the empty reply, and ask for it."""
-        if self._running is not None:
-            return False
+    def _ask(self, parent: int | None, text: str | None, stored: Callable[[bool], object] = bool) -> None:
+        """Store the prompt (None: only another reply) and the empty reply, then ask for it."""
+        if self._running is not None or self._asking:
+            return
         self.settings.flush()
-        try:
-            reply = self._branch.ask(parent, text)
-        except StoreError as error:
-            self.problem.emit(str(error))
-            return False
-        request = Request(
-            self.chat,
-            reply,
-            tuple(self._branch.prompt(self._system_prompt())),
-            self.settings.sampling_of_reply(),
-            self.settings.max_new_tokens(),
-        )
-        self._running = request
-        self.view.begin(reply)
-        self.view.set_messages(self.path)
+        prompt = self._branch.prompt(self._system_prompt(), clean(text or ""), self._branch.down_to(parent))
+        panel = self.settings
+        request = Request(self.chat, 0, tuple(prompt), panel.sampling_of_reply(), panel.max_new_tokens())
+        self._asking = True
+        self._branch.ask(parent, text, partial(self._asked, request, stored), self._not_asked)
+        if self._asking:
+            self._set_busy(True)
+            self.composer.set_busy(True, SAVING)
+
+    def _asked(self, request: Request, stored: Callable[[bool], object], added: list[Message], shown: bool) -> None:
+        self._running = replace(request, chat=added[-1].chat, message=added[-1].id)
+        self._asking = False
+        stored(shown)
+        self.view.begin(self._running.message)
+        if shown:
+            self.view.set_messages(self.path)
+        stopped = self.composer.stopping
         self._set_busy(True)
         self.chats_changed.emit()
-        self.generate.emit(request)
-        return True
+        self.generate.emit(self._running)
+        if stopped:
+            self.stop_requested.emit()
+
+    def _not_asked(self, sentence: str) -> None:
+        if self._asking:
+            self._asking = False
+            self._set_busy(False)
+        self.problem.emit(sentence)
 
     def _system_prompt(self) -> str:
         return self.settings.prompt.toPlainText().strip()
@@ -196,12 +209,8 @@ class ChatPane(QWidget):
         Call it in every case: stopped, failed before the first word, or complete.
         """
         live = self.view.shown.live_text(message)
-        shown = text or live or ""
-        known = self._branch.find(message)
-        if known is not None:
-            has_trace = known.has_trace or bool(stats and stats.get("rounds"))
-            done = replace(known, content=shown, finish_reason=finish_reason, stats=stats or {}, has_trace=has_trace)
-            self._branch.update(done)
+        done = self._branch.finish(message, text or live or "", finish_reason, stats or {})
+        if done is not None:
             self.view.finish(done)
         elif live is not None:
             self.view.shown.end(message)
@@ -227,33 +236,15 @@ class ChatPane(QWidget):
         self.view.set_busy(busy)
 
     def _show_version(self, message: int, delta: int) -> None:
-        try:
-            shown = self._branch.step_version(message, delta)
-        except StoreError as error:
-            self.problem.emit(str(error))
-            return
-        if shown is None:
-            return
-        focused, arrow = self.view.focus.is_in(message), self.view.focus.arrow(message)
+        self._branch.step_version(message, delta, partial(self._version_shown, message), self.problem.emit)
+
+    def _version_shown(self, old: int, version: int) -> None:
+        focused, arrow = self.view.focus.is_in(old), self.view.focus.arrow(old)
         self.view.set_messages(self.path, at_end=False)
         self.view.set_dropped(self._branch.left_out())
-        self.view.show_message(shown)
+        self.view.show_message(version)
         if focused:
-            self.view.focus.put(shown, arrow)
+            self.view.focus.put(version, arrow)
         if (newest := next((m for m in reversed(self.path) if m.has_trace), None)) is not None:
             self.turn_wanted.emit(newest.id)
         self.request_count()
-
-    def _prompt_changed(self, text: str) -> None:
-        self._keep(lambda: self._store.chats.set_system_prompt(self.chat, text))
-        self.request_count()
-
-    def _sampling_changed(self, values: dict[str, Any]) -> None:
-        self._keep(lambda: self._store.chats.set_sampling(self.chat, values))
-
-    def _keep(self, call: Callable[[], None]) -> None:
-        if self.chat:
-            try:
-                call()
-            except StoreError as error:
-                self.problem.emit(str(error))

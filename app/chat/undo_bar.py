@@ -58,12 +58,14 @@ class UndoBar(QFrame):
 
     def add(self, chat: int, title: str) -> None:
         """A chat was deleted."""
-        self._chats.append(chat)
+        if chat not in self._chats:  # asked for twice, before it was done
+            self._chats.append(chat)
         self._offer(f"“{title}” was deleted.")
 
-    def take(self) -> None:
-        """The newest is back: offer the one before it, if there is one."""
-        self._chats.pop()
+    def take(self, chat: int) -> None:
+        """This one is back: offer the one before it, if there is one."""
+        if chat in self._chats:
+            self._chats.remove(chat)
         count = len(self._chats)
         if count:
             self._offer(f"{count} more deleted chat{'s' if count > 1 else ''} can be brought back.")

@@ -44,6 +44,15 @@ class Chats:
             ).lastrowid
             return _chat(_row(c, chat))
 
+    def fresh(self) -> Chat:
+        """An empty, untitled chat: the newest one if it is that, or a new one."""
+        newest = next(iter(self.list()), None)
+        if newest is None or newest.title:
+            return self.new()
+        with self._database.read() as c:
+            used = c.execute("SELECT 1 FROM messages WHERE chat = ?", (newest.id,)).fetchone()
+        return self.new() if used else newest
+
     def rename(self, chat: int, title: str) -> None:
         """Give a title; blank makes it untitled again."""
         self._set(chat, "title", one_line(title))

@@ -32,6 +32,19 @@ WITH RECURSIVE path (id, step) AS (
         (SELECT max(id) FROM messages AS m WHERE m.parent = messages.id))
      WHERE next.id > path.id AND next.chat = :chat)
 """
+# From a message up: each message above it, and what is chosen below that one's parent. A chat is asked for its root.
+UP = """
+WITH RECURSIVE up (id, parent, chat) AS (
+    SELECT above.id, above.parent, above.chat
+      FROM messages JOIN messages AS above ON above.id = messages.parent
+     WHERE messages.id = ? AND above.id < messages.id
+    UNION ALL
+    SELECT above.id, above.parent, above.chat FROM up JOIN messages AS above ON above.id = up.parent
+     WHERE above.id < up.id)
+SELECT up.id, up.parent, CASE WHEN up.parent IS NULL
+    THEN (SELECT active_root FROM chats WHERE chats.id = up.chat)
+    ELSE (SELECT active_child FROM messages WHERE messages.id = up.parent) END AS chosen
+  FROM up"""
 ROW = "messages.*, EXISTS (SELECT 1 FROM traces WHERE message = messages.id) AS has_trace"
 
 
@@ -43,21 +56,22 @@ class Messages:
 
     def add(self, chat: int, parent: int | None, role: str, content: str = "", finish_reason: str = "") -> Message:
         """Append below `parent` (None: at the top) and show it. The first prompt of an untitled chat titles it."""
-        if role not in ROLES:
-            raise StoreError(f"A message cannot have the role {role!r}: it is one of {', '.join(ROLES)}.")
-        words = clean(content)
         with self._database.write() as c:
-            if c.execute("SELECT 1 FROM chats WHERE id = ?", (chat,)).fetchone() is None:
-                raise StoreError("This chat is gone: it was removed for good.")
-            if parent is not None and _row(c, parent)["chat"] != chat:
-                raise StoreError("The message to answer belongs to another chat.")
-            new = c.execute(
-                "INSERT INTO messages (chat, parent, role, content, created, finish_reason) VALUES (?, ?, ?, ?, ?, ?)",
-                (chat, parent, role, words, time.time(), finish_reason),
-            ).lastrowid
-            _choose(c, chat, parent, new)
-            touch(c, chat, words if role == "user" else "")
-            return _one(c, new)
+            return _one(c, _add(c, chat, parent, role, clean(content), finish_reason))
+
+    def ask(self, chat: int, parent: int | None, prompt: str | None) -> list[Message]:
+        """Append a prompt (None: only another reply to `parent`) and the empty reply to it, both or none; returns them.
+
+        The branch that holds them is the shown one, whatever was before.
+        """
+        with self._database.write() as c:
+            at, added = parent, []
+            if prompt is not None:
+                at = _add(c, chat, parent, "user", clean(prompt))
+                added = [_one(c, at)]
+            reply = _add(c, chat, at, "assistant")
+            _reveal(c, reply)
+            return [*added, _one(c, reply)]
 
     def save_progress(self, message: int, content: str) -> None:
         """Keep the whole text so far of a running reply, now and then. A removed message is ignored.
@@ -116,11 +130,7 @@ class Messages:
     def reveal(self, message: int) -> None:
         """Choose versions all the way up, so that the message is on the shown branch."""
         with self._database.write() as c:
-            at: int | None = message
-            while at is not None:
-                row = _row(c, at)
-                _choose(c, row["chat"], row["parent"], at)
-                at = row["parent"] if row["parent"] is not None and row["parent"] < at else None
+            _reveal(c, message)
 
     def active_children(self, chat: int) -> tuple[int | None, dict[int, int | None]]:
         """The chosen first message, and the chosen child of every message; for export."""
@@ -128,6 +138,33 @@ class Messages:
             root = c.execute("SELECT active_root FROM chats WHERE id = ?", (chat,)).fetchone()
             rows = c.execute("SELECT id, active_child FROM messages WHERE chat = ?", (chat,)).fetchall()
         return (root["active_root"] if root else None), {row["id"]: row["active_child"] for row in rows}
+
+
+def _add(
+    c: sqlite3.Connection, chat: int, parent: int | None, role: str, words: str = "", finish_reason: str = ""
+) -> int:
+    if role not in ROLES:
+        raise StoreError(f"A message cannot have the role {role!r}: it is one of {', '.join(ROLES)}.")
+    if c.execute("SELECT 1 FROM chats WHERE id = ?", (chat,)).fetchone() is None:
+        raise StoreError("This chat is gone: it was removed for good.")
+    if parent is not None and _row(c, parent)["chat"] != chat:
+        raise StoreError("The message to answer belongs to another chat.")
+    new = c.execute(
+        "INSERT INTO messages (chat, parent, role, content, created, finish_reason) VALUES (?, ?, ?, ?, ?, ?)",
+        (chat, parent, role, words, time.time(), finish_reason),
+    ).lastrowid
+    assert new is not None
+    _choose(c, chat, parent, new)
+    touch(c, chat, words if role == "user" else "")
+    return new
+
+
+def _reveal(c: sqlite3.Connection, message: int) -> None:
+    row = _row(c, message)
+    _choose(c, row["chat"], row["parent"], message)
+    for above in c.execute(UP, (message,)).fetchall():
+        if above["chosen"] != above["id"]:
+            _choose(c, row["chat"], above["parent"], above["id"])
 
 
 def _choose(c: sqlite3.Connection, chat: int, parent: int | None, message: int | None) -> None:

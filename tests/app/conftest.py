@@ -18,7 +18,7 @@ import shiboken6
 from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QEvent, QPropertyAnimation, QThread, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app import listeners
+from app import listeners, writer
 from app.engine_link import EngineLink
 from app.store import open_store
 from app.theme import FONT_SIZE_DEFAULT, theme
@@ -55,6 +55,12 @@ def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A change of the look reaches everybody before the next line of a test."""
     monkeypatch.setattr(listeners, "TURN_SECONDS", math.inf)
+
+
+@pytest.fixture(autouse=True)
+def _written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a write leads to is there before the next line of a test, however busy the machine is."""
+    monkeypatch.setattr(writer, "PATIENCE", 20.0)
 
 
 class Started:

@@ -7,6 +7,7 @@ from app.chat.conversation import ConversationView
 from app.chat.pane import ChatPane
 from app.selection import Selection
 from app.store import Store
+from app.writer import Writer
 from tests.app.chat.chat_help import Engine
 
 
@@ -25,15 +26,23 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
+def writer(qapp: object) -> Writer:
+    """What writes to the store."""
+    made = Writer()
+    yield made
+    assert made.close(5)
+
+
+@pytest.fixture
 def selection(qapp: object) -> Selection:
     """A selection that shows nothing."""
     return Selection()
 
 
 @pytest.fixture
-def pane(qtbot, store: Store, selection: Selection) -> ChatPane:
+def pane(qtbot, store: Store, writer: Writer, selection: Selection) -> ChatPane:
     """A shown chat pane on an empty chat."""
-    made = ChatPane(store, selection)
+    made = ChatPane(store, writer, selection)
     qtbot.addWidget(made)
     qtbot.addWidget(made.settings)
     made.resize(700, 600)

@@ -20,6 +20,7 @@ from app.chat.pane import ChatPane
 from app.selection import Selection
 from app.store import Store
 from app.theme import contrast, theme
+from app.writer import Writer
 from tests.app.chat.chat_help import settle, view_of
 
 CONTROLS = (QAbstractButton, QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QListWidget)
@@ -27,7 +28,7 @@ MARKDOWN = "Text with a [link](https://a.example).\n\n```py\nx = 1\n```\n\nEnd."
 
 
 @pytest.fixture
-def window(qtbot, store: Store, selection: Selection) -> tuple[QWidget, ChatList, ChatPane]:
+def window(qtbot, store: Store, writer: Writer, selection: Selection) -> tuple[QWidget, ChatList, ChatPane]:
     """List, conversation and settings in one window, with a conversation in them."""
     from PySide6.QtWidgets import QHBoxLayout
 
@@ -40,7 +41,7 @@ def window(qtbot, store: Store, selection: Selection) -> tuple[QWidget, ChatList
     made = QWidget()
     qtbot.addWidget(made)
     row = QHBoxLayout(made)
-    chats, pane = ChatList(store), ChatPane(store, selection)
+    chats, pane = ChatList(store, writer), ChatPane(store, writer, selection)
     for widget in (chats, pane, pane.settings):
         row.addWidget(widget)
     made.resize(1100, 700)

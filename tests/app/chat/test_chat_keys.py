@@ -12,6 +12,7 @@ from app.chat.code_block import CodeView
 from app.chat.message_view import MessageView
 from app.chat.pane import ChatPane
 from app.store import Store
+from app.writer import Writer
 from tests.app.chat.chat_help import Engine, settle, view_of
 
 ESC = Qt.Key.Key_Escape
@@ -164,10 +165,10 @@ def test_long_lines_of_code_can_be_reached(pane: ChatPane, engine: Engine) -> No
     assert not wide.hasFocus()
 
 
-def test_a_new_name_is_not_lost_while_the_list_changes(qtbot, store: Store) -> None:
+def test_a_new_name_is_not_lost_while_the_list_changes(qtbot, store: Store, writer: Writer) -> None:
     """A reply of another chat ends while a chat is being renamed."""
     first, second = store.chats.new().id, store.chats.new().id
-    chats = ChatList(store)
+    chats = ChatList(store, writer)
     qtbot.addWidget(chats)
     chats.show()
     qtbot.waitExposed(chats)

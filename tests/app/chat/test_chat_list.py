@@ -11,14 +11,15 @@ from app.chat.chat_list import ChatList
 from app.chat.chat_menu import chat_menu
 from app.chat.chat_rows import CHAT, MESSAGE, ago
 from app.store import Store, StoreError
+from app.writer import Writer
 
 
 @pytest.fixture
-def chats(qtbot, store: Store) -> ChatList:
+def chats(qtbot, store: Store, writer: Writer) -> ChatList:
     """A list of three chats, "c" on top."""
     for title in "abc":
         store.chats.new(title)
-    made = ChatList(store)
+    made = ChatList(store, writer)
     qtbot.addWidget(made)
     made.resize(240, 400)
     made.show()

@@ -136,7 +136,7 @@ def test_up_in_an_empty_field_edits_the_last_prompt(pane: ChatPane, engine: Engi
     pane.composer.set_text("x")
     QTest.keyClick(pane.composer.input, Qt.Key.Key_Up)
     assert prompt.editor is None
-    pane.composer.clear()
+    pane.composer.set_text("")
     QTest.keyClick(pane.composer.input, Qt.Key.Key_Up)
     assert prompt.editor is not None
 
@@ -149,7 +149,7 @@ def test_store_errors_keep_the_text(
     def full(*_: object, **__: object) -> None:
         raise StoreError("The disk is full.")
 
-    monkeypatch.setattr(store.messages, "add", full)
+    monkeypatch.setattr(store.messages, "ask", full)
     pane.composer.set_text("precious words")
     with qtbot.waitSignal(pane.problem) as caught:
         pane.composer.send()
@@ -200,7 +200,8 @@ def test_a_search_hit_in_another_branch_is_shown(pane: ChatPane, engine: Engine,
     pane.regenerate(hidden)
     engine.answer("nothing")
     hit = store.chats.search("needle")[0]
-    pane.read_chat(hit.chat, hit.message)
+    store.messages.reveal(hit.message)
+    pane.read_chat(hit.chat)
     pane.show_chat(hit.message)
     pane.show_words(hit.message, "needle")
     settle()
