@@ -35,6 +35,7 @@ from engine import EngineConfig, Event, SamplingConfig
 
 BUSY_MS, IDLE_MS = 33, 150  # how often the queue is emptied; the first is stretched up to SLOWEST_MS
 SLOWEST_MS = 240
+STOPPING_MS = 10
 REPORTS_PER_TICK = 64  # keeps one tick short when recordings are played as fast as possible
 STACK_BYTES = 16 << 20  # some systems give threads half a megabyte, too little for a parser
 
@@ -139,7 +140,7 @@ class EngineLink(QObject):
         self.worker.stop(job)
         if self.busy:
             self._stopping = True
-            self._timer.start(BUSY_MS)
+            self._timer.start(STOPPING_MS)
 
     def set_config(self, config: EngineConfig) -> None:
         """Settings from the next round on."""
@@ -202,7 +203,7 @@ class EngineLink(QObject):
         if final:
             return
         self.pace.look()
-        slow = BUSY_MS if self._stopping else min(self.pace.interval(BUSY_MS), SLOWEST_MS)
+        slow = STOPPING_MS if self._stopping else min(self.pace.interval(BUSY_MS), SLOWEST_MS)
         self._timer.setInterval(slow if self.busy else IDLE_MS)
 
     def _tell(self, report: Report) -> None:

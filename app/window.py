@@ -12,6 +12,7 @@ from types import TracebackType
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
+from app.aside import left_behind
 from app.chat.warm_up import warm_up
 from app.engine_api import EngineLoader, real_engine
 from app.engine_link import EngineLink
@@ -24,6 +25,7 @@ from app.watchdog import Watchdog
 
 COLLECT_AFTER = (10_000, 20, 50)  # new objects, and young and middle collections, before the next one
 SWITCH_SECONDS = 0.0005  # the engine's thread must not wait Python's usual 5 ms for a window that draws
+LEFT_SECONDS = 0.2  # for a load that was stopped to end, before the program ends without it
 
 
 class UncaughtErrors(QObject):
@@ -98,7 +100,8 @@ def run(argv: list[str], *, load_engine: EngineLoader = real_engine) -> int:
         print(watchdog.report(), file=sys.stderr)
     stop_log()
     if not window.clean:  # a thread that does not end would crash the interpreter's own end
-        print(f"The engine did not stop in time; see {log_path()}.", file=sys.stderr)
+        print(f"The engine or the saving of chats did not end in time; see {log_path()}.", file=sys.stderr)
+    if not window.clean or left_behind(LEFT_SECONDS):  # half a load is no reason to wait
         sys.stderr.flush()
         os._exit(code)
     return code

@@ -5,6 +5,7 @@ Lives on one QThread. Knows no widget, and of a turn only whether it ended well.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
+from app.aside import Call, run_aside
 from app.engine_api import EngineApi, EngineLoader, LoadedModel, ModelInfo
 from app.job_queue import JobQueue
 from app.jobs import Calibrate, Count, Generate, Job, Load, Run, Start
@@ -122,7 +124,7 @@ class EngineWorker(QObject):
     def _perform(self, job: Job) -> None:
         match job:
             case Start():
-                self._engine = self._load_engine()
+                self._engine = self._aside(job, lambda progress, cancel: self._load_engine())
                 self._reports.put(self._engine_ready(self._engine))
             case Load():
                 self._load(job)
@@ -163,33 +165,48 @@ class EngineWorker(QObject):
             if progress.step != last_step or ended or now - last_time >= PROGRESS_SECONDS:
                 last_step, last_time = progress.step, now
                 self._reports.put(Progressed(job.number, progress))
-            self._serve_quick()
 
         return report
 
+    def _aside(self, job: Job, call: Call, may_leave: Callable[[], bool] = lambda: True) -> Any:
+        """Call in another thread, and let go of it when the job is cancelled; what is quick is done meanwhile."""
+        return run_aside(call, job.cancel, self._progress(job), self._serve_quick, may_leave=may_leave)
+
     def _load(self, job: Load) -> None:
         if self._engine is None:
-            self._engine = self._load_engine()
-        progress, folder = self._progress(job), job.folder
+            self._engine = self._aside(job, lambda progress, cancel: self._load_engine())
+        engine, folder = self._engine, job.folder
         if folder is None:
             names = () if job.name is None else (job.name,)
-            folder = self._engine.ensure_model(*names, progress=progress, cancel=job.cancel)
+            folder = self._aside(
+                job, lambda progress, cancel: engine.ensure_model(*names, progress=progress, cancel=cancel)
+            )
         else:
-            folder = self._up_to_date(self._engine, folder, job)
-        model = self._engine.Model.load(folder, progress=progress, cancel=job.cancel)
+            folder = self._up_to_date(engine, folder, job)
+        model = self._aside(job, lambda progress, cancel: engine.Model.load(folder, progress=progress, cancel=cancel))
         self._drop_model()
-        self.turns.open(self._engine, model)
+        self.turns.open(engine, model)
         self._model = model
         self._reports.put(ModelReady(job.number, ModelInfo.of(model)))
 
     def _up_to_date(self, engine: EngineApi, folder: Path, job: Load) -> Path:
         """The folder, or a newer one in its place; when that does not work, the one that is there must do."""
+        writes = threading.Event()
+
+        def update(progress: ProgressCallback, cancel: threading.Event) -> Path:
+            def told(step: Progress) -> None:
+                writes.set()
+                progress(step)
+
+            return engine.update_model(folder, progress=told, cancel=cancel)
+
         try:
-            return engine.update_model(folder, progress=self._progress(job), cancel=job.cancel)
+            # Once it writes it is waited for: it may be about to change the folder that is loaded next
+            return self._aside(job, update, may_leave=lambda: not writes.is_set() or self._jobs.closed)
         except Cancelled:
-            job.cancel.clear()
-            if self._jobs.closed:
+            if not writes.is_set() or self._jobs.closed:
                 raise
+            job.cancel.clear()
             why, detail = "That was stopped.", ""
         except EyrieError as error:
             why, detail = str(error), ""

@@ -8,6 +8,7 @@ graphs; nothing of trees.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,12 +42,18 @@ class DraftHead:
     """
 
     def __init__(
-        self, folder: Path, dims: ModelDims, embed: Callable[[Ints], Floats], threads: int, kind: HeadKind = "eagle"
+        self,
+        folder: Path,
+        dims: ModelDims,
+        embed: Callable[[Ints], Floats],
+        threads: int,
+        kind: HeadKind = "eagle",
+        cancel: threading.Event | None = None,
     ) -> None:
         layer, fc, d2t = head_files(kind)
         self._embed = embed
-        self._fc = Runner(folder / fc, 1)  # too small for a second thread to be worth waking
-        self._layer = Runner(folder / layer, threads)
+        self._fc = Runner(folder / fc, 1, cancel)  # too small for a second thread to be worth waking
+        self._layer = Runner(folder / layer, threads, cancel)
         self.hidden_size = _width(self._layer, "hidden_states")
         self.streams = _streams(self._fc, dims, kind)
         _, kv_heads, _, head_dim = self._layer.input_shapes["past_key_values.0.key"]

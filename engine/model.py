@@ -28,7 +28,7 @@ class Model:
         self.defaults = config.engine
         self.sampling = config.sampling
         self.threads = threads
-        self.tokenizer = Tokenizer.load(folder)
+        self.tokenizer = Tokenizer.load(folder, cancel)
         self.target = TargetModel(folder, config.dims, threads, cancel)
         self.heads: dict[HeadKind, DraftHead] = {}
         self._owner: object = None  # whose rows the caches hold
@@ -49,7 +49,7 @@ class Model:
         progress(steps.Progress("Loading the draft head", 1, 2))
         for kind in HEAD_KINDS:
             if has_head(model.folder, kind):
-                head = DraftHead(model.folder, model.dims, model.target.embed, model.threads, kind)
+                head = DraftHead(model.folder, model.dims, model.target.embed, model.threads, kind, cancel)
                 model.heads[kind] = head
             steps.check(cancel)
         model.target.with_last = "mtp" in model.heads and model.target.can_give_last

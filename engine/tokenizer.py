@@ -7,6 +7,7 @@ the bytes of a reply into whole characters.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from typing import Any
 import tokenizers
 
 from engine.chat_template import ChatTemplate
-from engine.errors import ModelFolderError
+from engine.errors import EyrieError, ModelFolderError
+from engine.tokenizer_file import read_tokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
 TEMPLATE_FILE = "chat_template.jinja"
@@ -42,15 +44,16 @@ class Tokenizer:
         self._template = ChatTemplate(template, name=name, bos_token=bos, eos_token=eos)
 
     @classmethod
-    def load(cls, folder: Path) -> Tokenizer:
+    def load(cls, folder: Path, cancel: threading.Event | None = None) -> Tokenizer:
         """Read `tokenizer.json`, `chat_template.jinja` and the stop and bos ids of `config.json`.
 
-        A missing or broken file raises `ModelFolderError`. The first stop id is the template's `eos_token`.
+        A missing or broken file raises `ModelFolderError`, a set `cancel` `Cancelled`. The first stop id is the
+        template's `eos_token`.
         """
         config = _read_config(folder)
         try:
-            backend = tokenizers.Tokenizer.from_str(_read(folder / TOKENIZER_FILE))
-        except ModelFolderError:
+            backend = read_tokenizer(_read(folder / TOKENIZER_FILE), cancel)
+        except EyrieError:
             raise
         except Exception:  # tokenizers raises bare exceptions
             raise _broken(folder / TOKENIZER_FILE) from None

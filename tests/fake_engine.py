@@ -49,7 +49,8 @@ class FakeEngine:
     generate_error: Exception | None = None
     plain_ms: float = 8.0
     sessions: list[FakeSession] = field(default_factory=list)
-    threads: set[int] = field(default_factory=set)  # idents of the threads that ran something here
+    threads: set[int] = field(default_factory=set)  # idents of the threads that used a model
+    loaders: set[int] = field(default_factory=set)  # idents of the threads that fetched or loaded one
 
     def strategies(self) -> dict[str, str]:
         """As the factory would."""
@@ -68,7 +69,7 @@ class FakeEngine:
         precision: str | None = None,
     ) -> Path:
         """Pretend to download and convert."""
-        self.threads.add(threading.get_ident())
+        self.loaders.add(threading.get_ident())
         if not self.installed:
             self._pretend("Downloading recorded-135m", 145_000_000, "B", self.fetch_seconds, progress, cancel)
             self._pretend("Converting recorded-135m", 30, "", self.fetch_seconds, progress, cancel)
@@ -79,7 +80,7 @@ class FakeEngine:
         self, folder: Path, *, progress: ProgressCallback = ignore, cancel: threading.Event | None = None
     ) -> Path:
         """Pretend that another head ships now, if there is one."""
-        self.threads.add(threading.get_ident())
+        self.loaders.add(threading.get_ident())
         if self.newer in (None, folder):
             return folder
         self._pretend("Bringing the model up to date", 5, "", self.fetch_seconds, progress, cancel)
@@ -105,7 +106,7 @@ class FakeEngine:
     def _load(
         self, folder: Path, *, progress: ProgressCallback = ignore, cancel: threading.Event | None = None
     ) -> SimpleNamespace:
-        self.threads.add(threading.get_ident())
+        self.loaders.add(threading.get_ident())
         self._pretend("Loading", 4, "", self.load_seconds, progress, cancel)
         return SimpleNamespace(
             name="recorded-135m",

@@ -13,8 +13,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import tokenizers
-
 from engine import progress as steps
 from engine.config import CHAT_SAMPLING, EngineConfig, SamplingConfig
 from engine.errors import ModelFileError
@@ -27,6 +25,7 @@ from engine.models.gguf_tokenizer import write_tokenizer
 from engine.models.model_card import ModelCard, cards_in, describe_files
 from engine.models.renew import Renewal, has_defaults
 from engine.tokenizer import TEMPLATE_FILE, TOKENIZER_FILE, Tokenizer
+from engine.tokenizer_file import read_tokenizer
 
 CONVERTER_VERSION = 3  # raise it when converted folders change: every user's folders are then made again
 
@@ -222,7 +221,7 @@ def _convert(job: _Job, progress: steps.ProgressCallback, cancel: threading.Even
 
 
 def _tokenizer(source: GgufFile, folder: Path) -> Tokenizer:
-    backend = tokenizers.Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+    backend = read_tokenizer((folder / TOKENIZER_FILE).read_text(encoding="utf-8"))
     template = (folder / TEMPLATE_FILE).read_text(encoding="utf-8")
     return Tokenizer(backend, template, stop_ids=source.dims.stop_token_ids, bos_id=source.dims.bos_token_id)
 

@@ -22,7 +22,7 @@ def test_window_is_there_before_the_engine(qtbot, tmp_path, engine):
     qtbot.addWidget(window)
     window.show()
     assert window.panels.page is window.panels.welcome
-    assert not engine.threads
+    assert not engine.threads | engine.loaders
     assert not window.link.thread_.isRunning()
     window.close()
 

@@ -47,12 +47,13 @@ def test_everything_reaches_the_main_thread(engine, link, ear, qtbot, qapp):
 
 
 def test_engine_runs_in_one_other_thread(engine, link, ear, qtbot):
-    """Two sessions on two threads would corrupt the caches."""
+    """Two sessions on two threads would corrupt the caches. Each load has a thread of its own, which ends with it."""
     jobs = [link.generate(HELLO, SamplingConfig()), link.load("again"), link.run(threading.get_ident)]
     for job in jobs:
         finish(qtbot, ear, job)
     assert engine.threads == {ear.answers[jobs[2]]}
-    assert threading.get_ident() not in engine.threads
+    assert threading.get_ident() not in engine.threads | engine.loaders
+    assert not engine.threads & engine.loaders
 
 
 def test_long_turn_through_a_small_queue_loses_nothing(engine, link, ear, qtbot):
