@@ -116,3 +116,14 @@ def test_prompt_sampling_and_model_are_kept(store: Store) -> None:
         {"temperature": 0.5, "stop": ["END"]},
         "SmolLM2",
     )
+
+
+def test_a_fresh_chat_is_the_empty_one_that_is_there(store: Store) -> None:
+    """Asking for a new chat again and again must not fill the list; one with a title, or with words, is not empty."""
+    first = store.chats.fresh()
+    assert store.chats.fresh() == first
+    store.messages.add(first.id, None, "assistant", "words without a prompt", "length")
+    second = store.chats.fresh()
+    assert second.id != first.id
+    store.chats.rename(second.id, "Named")
+    assert store.chats.fresh().id not in (first.id, second.id)

@@ -38,6 +38,35 @@ def test_reveal_shows_a_message_of_a_hidden_branch(store: Store) -> None:
     assert [m.id for m in store.messages.path(chat.id)] == [q1.id, a1.id, q2.id]
 
 
+def test_a_prompt_and_its_reply_come_together_or_not_at_all(store: Store) -> None:
+    """A prompt without the reply that is being made could only be sent again."""
+    chat = store.chats.new()
+    prompt, reply = store.messages.ask(chat.id, None, "Why?\ud800")
+    assert (prompt.content, prompt.parent, reply.parent, reply.finished) == ("Why?\ufffd", None, prompt.id, False)
+    assert store.chats.get(chat.id).title == "Why?\ufffd"
+    (again,) = store.messages.ask(chat.id, prompt.id, None)
+    assert (again.role, again.version, again.versions) == ("assistant", 2, 2)
+    with store.database.write() as c:
+        c.execute(
+            "CREATE TRIGGER none BEFORE INSERT ON messages WHEN NEW.role = 'assistant' "
+            "BEGIN SELECT RAISE (ABORT, 'none'); END"
+        )
+    with pytest.raises(StoreError, match="none"):
+        store.messages.ask(chat.id, again.id, "lost")
+    assert [m.id for m in store.messages.tree(chat.id)] == [prompt.id, reply.id, again.id]
+
+
+def test_what_is_asked_is_shown_whatever_was_chosen_above_it(store: Store) -> None:
+    """Another Eyrie, or a click that came late, chose other versions: what was sent must not seem to be gone."""
+    chat = store.chats.new()
+    q1, a1 = store.messages.ask(chat.id, None, "q1")
+    (again,) = store.messages.ask(chat.id, q1.id, None)
+    store.messages.ask(chat.id, None, "other start")
+    q2, a2 = store.messages.ask(chat.id, a1.id, "q2")
+    assert [m.id for m in store.messages.path(chat.id)] == [q1.id, a1.id, q2.id, a2.id]
+    assert store.messages.siblings(a1.id)[1].id == again.id
+
+
 def test_streaming_text_and_the_end(store: Store) -> None:
     """Progress replaces the text, the end adds the reason and the numbers; nan does not break the JSON."""
     chat = store.chats.new()
