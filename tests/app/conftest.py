@@ -11,15 +11,18 @@ import os
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 import shiboken6
 from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QEvent, QPropertyAnimation, QThread, QTimer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app import listeners, writer
 from app.engine_link import EngineLink
+from app.engine_settings import EngineSettings
 from app.store import open_store
 from app.theme import FONT_SIZE_DEFAULT, theme
 from engine import save_trace
@@ -28,6 +31,8 @@ from tests.fake_engine import FakeEngine
 from tests.fake_turn import fake_turn
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+Shown = TypeVar("Shown", bound=QWidget)
 
 HERE = Path(__file__).parent
 HARMLESS = (  # Qt messages of the display-less platform
@@ -61,6 +66,33 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def _written(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a write leads to is there before the next line of a test, however busy the machine is."""
     monkeypatch.setattr(writer, "PATIENCE", 20.0)
+
+
+@pytest.fixture(scope="session")
+def qapp(qapp: QApplication) -> QApplication:
+    """The application as the program starts it: with the theme's font and style, which sizes and positions follow."""
+    theme()
+    return qapp
+
+
+@pytest.fixture
+def on_screen(qtbot) -> Callable[[Shown, int, int], Shown]:
+    """Shows a widget in that width and height, and gives it back once it is on the screen."""
+
+    def show(widget: Shown, width: int, height: int) -> Shown:
+        qtbot.addWidget(widget)
+        widget.resize(width, height)
+        with qtbot.waitExposed(widget):
+            widget.show()
+        return widget
+
+    return show
+
+
+@pytest.fixture
+def settings(qapp) -> EngineSettings:
+    """Fresh settings of the engine."""
+    return EngineSettings()
 
 
 class Started:

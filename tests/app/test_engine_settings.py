@@ -2,14 +2,7 @@
 
 import pytest
 
-from app.engine_settings import EngineSettings
 from engine import ConfigError, EngineConfig, SamplingConfig
-
-
-@pytest.fixture
-def settings(qapp):
-    """Fresh settings."""
-    return EngineSettings()
 
 
 def test_change_and_reset(settings):

@@ -23,8 +23,8 @@ def test_a_window_that_was_resized_meanwhile_is_drawn(qtbot: QtBot) -> None:
     window, held = Drawn(), HeldPictures()
     qtbot.addWidget(window)
     window.resize(300, 200)
-    window.show()
-    qtbot.waitExposed(window)
+    with qtbot.waitExposed(window):
+        window.show()
     qtbot.waitUntil(lambda: window.times > 0)
     window.update()  # asked for, and not drawn yet
     window.resize(320, 240)

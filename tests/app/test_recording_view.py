@@ -7,13 +7,9 @@ from app.selection import Selection
 from tests.fake_turn import fake_turn
 
 
-def test_it_opens_at_its_very_beginning(qtbot):
+def test_it_opens_at_its_very_beginning(qtbot, on_screen):
     """A long one was scrolled down by a few pixels, and its first line was cut."""
-    view = RecordingView(Selection())
-    qtbot.addWidget(view)
-    view.resize(400, 260)
-    view.show()
-    qtbot.waitExposed(view)
+    view = on_screen(RecordingView(Selection()), 400, 260)
     bar = view.view.flow.verticalScrollBar()
     for seed in (3, 4):
         view.show_turn(fake_turn(seed, rounds=60), "recorded")

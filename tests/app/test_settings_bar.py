@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.engine_settings import EngineSettings
 from app.setting_field import Scale, SettingField
 from app.settings_bar import SettingsBar
 from app.settings_words import MAIN_KEYS, MORE_KEYS
@@ -24,19 +23,9 @@ from engine import RANGES, EngineConfig
 
 
 @pytest.fixture
-def settings(qapp):
-    """Fresh settings."""
-    return EngineSettings()
-
-
-@pytest.fixture
-def bar(settings, qtbot):
+def bar(settings, on_screen):
     """The bar over them."""
-    bar = SettingsBar(settings)
-    qtbot.addWidget(bar)
-    bar.resize(1240, 200)
-    bar.show()
-    return bar
+    return on_screen(SettingsBar(settings), 1240, 200)
 
 
 @pytest.mark.parametrize("key", [k for k in RANGES if k != "seed"])
@@ -188,8 +177,8 @@ def test_a_hint_that_comes_moves_nothing(settings, qtbot):
     layout.addWidget(QWidget(), 1)
     layout.addWidget(bar)
     host.resize(1280, 600)
-    host.show()
-    qtbot.waitExposed(host)
+    with qtbot.waitExposed(host):
+        host.show()
     qtbot.wait(50)  # the first layout comes in more than one turn of the event loop
     assert not bar.hint.isVisible()
     before = bar.geometry(), bar.more_button.geometry(), bar.sums.geometry()
@@ -212,8 +201,8 @@ def low(settings, qtbot):
     layout.addWidget(above, 1)
     layout.addWidget(bar)
     host.resize(1280, 680)
-    host.show()
-    qtbot.waitExposed(host)
+    with qtbot.waitExposed(host):
+        host.show()
     bar.more_button.click()
     qtbot.waitUntil(bar.rest.verticalScrollBar().isVisible)
     qtbot.wait(10)
@@ -253,15 +242,11 @@ def test_no_name_of_a_setting_is_cut(low):
 
 
 @pytest.mark.parametrize("merge", [False, True])
-def test_what_the_settings_come_to_stands_in_one_line(settings, qtbot, merge):
+def test_what_the_settings_come_to_stands_in_one_line(settings, merge, on_screen):
     """Half of a wide window was kept free for a hint, and the sums broke in the middle of a term."""
     settings.set_config(
         EngineConfig(eagle_topk=4, eagle_depth=5, draft_predict_length=16, draft_min_probability=0.15, eagle_lookup=2,
                      eagle_merge=merge)
     )  # fmt: skip
-    bar = SettingsBar(settings)
-    qtbot.addWidget(bar)
-    bar.resize(1280, 200)
-    bar.show()
-    qtbot.waitExposed(bar)
+    bar = on_screen(SettingsBar(settings), 1280, 200)
     assert bar.sums.height() < 2 * bar.sums.fontMetrics().lineSpacing()

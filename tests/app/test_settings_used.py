@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from app.engine_settings import EngineSettings
 from app.settings_bar import SettingsBar
 from app.settings_words import unused
 from app.theme import theme
@@ -14,19 +13,9 @@ from tests.fake_turn import fake_turn
 
 
 @pytest.fixture
-def settings(qapp):
-    """Fresh settings."""
-    return EngineSettings()
-
-
-@pytest.fixture
-def bar(settings, qtbot):
+def bar(settings, on_screen):
     """The bar over them, as wide as a small screen."""
-    bar = SettingsBar(settings)
-    qtbot.addWidget(bar)
-    bar.resize(1280, 500)
-    bar.show()
-    return bar
+    return on_screen(SettingsBar(settings), 1280, 500)
 
 
 def notes(bar):

@@ -21,8 +21,8 @@ def made(qtbot, orientation):
     splitter.resize(600, 600)
     splitter.setSizes([300, 300])
     splitter.name_borders("left part", "right part")
-    splitter.show()
-    qtbot.waitExposed(splitter)
+    with qtbot.waitExposed(splitter):
+        splitter.show()
     return splitter, splitter.handle(1)
 
 

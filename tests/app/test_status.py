@@ -163,8 +163,8 @@ def test_coloured_numbers_follow_the_text_size(status, qtbot):
     """Qt leaves what has a style sheet at the old size: half of the line would stay small."""
     status.show_turn(fake_turn(1), mine=True)
     status.set_plain(8.0)
-    status.show()
-    qtbot.waitExposed(status)
+    with qtbot.waitExposed(status):
+        status.show()
     for size in (15.0, 9.0):
         theme().set_font_size(size)
         labels = status.strategy, status.gain, status.tau

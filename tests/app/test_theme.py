@@ -170,8 +170,8 @@ def test_the_window_is_drawn_once_for_a_change_of_its_look(qtbot, shown, monkeyp
 
     window, heard = Window(), []
     qtbot.addWidget(window)
-    window.show()
-    qtbot.waitExposed(window)
+    with qtbot.waitExposed(window):
+        window.show()
     qtbot.waitUntil(lambda: bool(pictures))
     pictures.clear()
     listening = [lambda: (heard.append(1), window.update()) for _ in range(5)]

@@ -20,8 +20,8 @@ def toolbar(qtbot):
     host.addToolBar(toolbar)
     host.setCentralWidget(QWidget())
     host.resize(1600, 300)
-    host.show()
-    qtbot.waitExposed(host)
+    with qtbot.waitExposed(host):
+        host.show()
     toolbar.set_strategies(dict.fromkeys(STRATEGY_NAMES, ""))
     yield toolbar
     host.close()

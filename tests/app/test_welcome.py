@@ -18,8 +18,8 @@ def page(qtbot) -> WelcomePage:
     qtbot.addWidget(made)
     made.resize(460, 640)
     made.set_traces(TRACES)
-    made.show()
-    qtbot.waitExposed(made)
+    with qtbot.waitExposed(made):
+        made.show()
     made.activateWindow()
     return made
 

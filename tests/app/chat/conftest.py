@@ -46,8 +46,8 @@ def pane(qtbot, store: Store, writer: Writer, selection: Selection) -> ChatPane:
     qtbot.addWidget(made)
     qtbot.addWidget(made.settings)
     made.resize(700, 600)
-    made.show()
-    qtbot.waitExposed(made)
+    with qtbot.waitExposed(made):
+        made.show()
     made.read_chat(store.chats.new().id)
     made.show_chat()
     return made
@@ -60,11 +60,6 @@ def engine(pane: ChatPane, store: Store) -> Engine:
 
 
 @pytest.fixture
-def view(qtbot, selection: Selection) -> ConversationView:
+def view(selection: Selection, on_screen) -> ConversationView:
     """A shown conversation, empty."""
-    made = ConversationView(selection)
-    qtbot.addWidget(made)
-    made.resize(640, 500)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return on_screen(ConversationView(selection), 640, 500)

@@ -45,8 +45,8 @@ def window(qtbot, store: Store, writer: Writer, selection: Selection) -> tuple[Q
     for widget in (chats, pane, pane.settings):
         row.addWidget(widget)
     made.resize(1100, 700)
-    made.show()
-    qtbot.waitExposed(made)
+    with qtbot.waitExposed(made):
+        made.show()
     made.activateWindow()
     pane.read_chat(chat.id)
     pane.show_chat()

@@ -211,14 +211,11 @@ def test_nested_lists_are_indented_by_level(qtbot) -> None:
     assert seen == [("one", 1), ("nested", 2), ("deeper", 3), ("two", 1), ("inside", 2)]
 
 
-def test_every_line_of_code_adds_the_same_height(qtbot) -> None:
+def test_every_line_of_code_adds_the_same_height(on_screen) -> None:
     """A block of one line has no empty place below it."""
     heights = []
     for count in (1, 2, 3):
-        block = CodeBlock("py")
-        qtbot.addWidget(block)
-        block.resize(400, 200)
-        block.show()
+        block = on_screen(CodeBlock("py"), 400, 200)
         block.set_code("\n".join(["x = 1"] * count), "py")
         heights.append(block.view.height())
     assert heights[1] - heights[0] == heights[2] - heights[1]
@@ -260,12 +257,9 @@ def test_text_has_the_height_it_needs_at_every_width(qtbot, widths: tuple[int, .
 
 
 @pytest.mark.parametrize(("level", "scale"), [(1, 1.35), (2, 1.2), (3, 1.1), (4, 1.0), (5, 1.0), (6, 1.0)])
-def test_headings_are_as_large_as_they_are_meant(qtbot, level: int, scale: float) -> None:
+def test_headings_are_as_large_as_they_are_meant(level: int, scale: float, on_screen) -> None:
     """Qt scales its own heading tags once more: the largest shouted at twice the text's size, the fifth whispered."""
-    body = MarkdownBody(f"{'#' * level} Heading\n\ntext")
-    qtbot.addWidget(body)
-    body.resize(500, 200)
-    body.show()
+    body = on_screen(MarkdownBody(f"{'#' * level} Heading\n\ntext"), 500, 200)
     document = body.blocks()[0].document()
     heading, text = (document.findBlockByNumber(n) for n in (0, 1))
     lines = [block.layout().lineAt(0).height() for block in (heading, text)]

@@ -170,8 +170,8 @@ def test_a_new_name_is_not_lost_while_the_list_changes(qtbot, store: Store, writ
     first, second = store.chats.new().id, store.chats.new().id
     chats = ChatList(store, writer)
     qtbot.addWidget(chats)
-    chats.show()
-    qtbot.waitExposed(chats)
+    with qtbot.waitExposed(chats):
+        chats.show()
     chats.activateWindow()
     chats.select(second)
     qtbot.waitUntil(chats.isActiveWindow)

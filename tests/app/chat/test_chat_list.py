@@ -15,15 +15,11 @@ from app.writer import Writer
 
 
 @pytest.fixture
-def chats(qtbot, store: Store, writer: Writer) -> ChatList:
+def chats(store: Store, writer: Writer, on_screen) -> ChatList:
     """A list of three chats, "c" on top."""
     for title in "abc":
         store.chats.new(title)
-    made = ChatList(store, writer)
-    qtbot.addWidget(made)
-    made.resize(240, 400)
-    made.show()
-    qtbot.waitExposed(made)
+    made = on_screen(ChatList(store, writer), 240, 400)
     made.activateWindow()
     return made
 

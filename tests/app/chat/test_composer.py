@@ -11,14 +11,9 @@ from engine import prompt_room
 
 
 @pytest.fixture
-def composer(qtbot) -> Composer:
+def composer(on_screen) -> Composer:
     """A shown composer."""
-    made = Composer()
-    qtbot.addWidget(made)
-    made.resize(500, 200)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return on_screen(Composer(), 500, 200)
 
 
 def wanted_height(composer: Composer) -> int:
@@ -129,13 +124,9 @@ def test_the_hint_in_the_field_is_whole_or_short(composer: Composer) -> None:
         assert width < 700 or "Shift+Enter" in hint
 
 
-def test_the_hint_fits_from_the_beginning(qtbot) -> None:
+def test_the_hint_fits_from_the_beginning(on_screen) -> None:
     """The field gets its width after the composer: the shortest words must not stay where longer ones fit."""
-    made = Composer()
-    qtbot.addWidget(made)
-    made.resize(430, 200)
-    made.show()
-    qtbot.waitExposed(made)
+    made = on_screen(Composer(), 430, 200)
     assert made.input.placeholderText() == HINTS[1]
 
 

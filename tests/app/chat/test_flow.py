@@ -27,12 +27,9 @@ def slow_items(count: int) -> list[Item]:
 
 
 @pytest.fixture
-def column(qtbot) -> Flow:
+def column(qtbot, on_screen) -> Flow:
     """A shown, empty column in which six items can be seen."""
-    made = Flow()
-    qtbot.addWidget(made)
-    made.resize(400, 6 * HEIGHT)
-    made.show()
+    made = on_screen(Flow(), 400, 6 * HEIGHT)
     qtbot.waitUntil(lambda: made._painted)
     return made
 

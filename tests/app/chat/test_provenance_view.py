@@ -26,13 +26,9 @@ def turn() -> Turn:
 
 
 @pytest.fixture
-def view(qtbot, selection: Selection, turn: Turn) -> ConversationView:
+def view(selection: Selection, turn: Turn, on_screen) -> ConversationView:
     """A conversation whose reply is the turn, tokens shown, and the selection shows the turn too."""
-    made = ConversationView(selection)
-    qtbot.addWidget(made)
-    made.resize(640, 600)
-    made.show()
-    qtbot.waitExposed(made)
+    made = on_screen(ConversationView(selection), 640, 600)
     made.set_messages([message(1, "user", "q"), message(2, text=turn.text)])
     settle()
     made.set_turn(2, turn)
@@ -253,8 +249,8 @@ def test_half_characters_and_wide_ones_can_be_hovered(qtbot) -> None:
     qtbot.addWidget(tokens)
     tokens.resize(400, 60)
     tokens.show_tokens(Provenance.of(turn_of(list(SPLIT), text)))
-    tokens.show()
-    qtbot.waitExposed(tokens)
+    with qtbot.waitExposed(tokens):
+        tokens.show()
     for position, wanted in ((0, (0,)), (2, (1, 2, 3)), (4, (4,)), (6, (5,)), (7, (6, 7)), (8, (8,)), (9, (9, 10))):
         span = tokens.span_at(centre(tokens, position))
         assert span is not None
@@ -282,8 +278,8 @@ def test_underlines_are_drawn_under_their_tokens(qtbot, turn: Turn) -> None:
     tokens.resize(220, tokens.heightForWidth(220))
     tokens.show_tokens(Provenance.of(turn))
     tokens.resize(220, tokens.heightForWidth(220))
-    tokens.show()
-    qtbot.waitExposed(tokens)
+    with qtbot.waitExposed(tokens):
+        tokens.show()
     for span in tokens.provenance.spans:
         found = list(pieces(tokens.document(), span.start, span.end))
         assert found

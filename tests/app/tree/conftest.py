@@ -88,11 +88,6 @@ def corrected(again: Round) -> Round:
 
 
 @pytest.fixture
-def view(qtbot):
+def view(on_screen):
     """A shown view of 800 by 500 pixels."""
-    view = TreeView()
-    qtbot.addWidget(view)
-    view.resize(800, 500)
-    view.show()
-    qtbot.waitExposed(view)
-    return view
+    return on_screen(TreeView(), 800, 500)

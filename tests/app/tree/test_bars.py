@@ -15,13 +15,9 @@ from engine.trace import Phase
 
 
 @pytest.fixture
-def bar(qtbot):
+def bar(on_screen):
     """A shown phase bar."""
-    bar = PhaseBar()
-    qtbot.addWidget(bar)
-    bar.resize(700, 80)
-    bar.show()
-    return bar
+    return on_screen(PhaseBar(), 700, 80)
 
 
 def test_legend_names_every_look(qtbot):
@@ -113,12 +109,9 @@ def test_every_button_has_a_name(qtbot, bar):
         assert len(button.accessibleName()) > 3
 
 
-def test_header_tells_the_round(qtbot, shown):
+def test_header_tells_the_round(shown, on_screen):
     """Which round, how many, what came of it; the whole text stays reachable when it is cut."""
-    header = TreeHeader()
-    qtbot.addWidget(header)
-    header.resize(1200, 40)
-    header.show()
+    header = on_screen(TreeHeader(), 1200, 40)
     header.show_round(shown, 60)
     assert header.title.text().startswith(f"Round {shown.index + 1} of 60: 3 of 24 accepted")
     header.resize(360, 40)

@@ -22,14 +22,9 @@ def selection(qapp):
 
 
 @pytest.fixture
-def panel(qtbot, selection):
+def panel(selection, on_screen):
     """A shown, empty panel."""
-    panel = TreePanel(selection)
-    qtbot.addWidget(panel)
-    panel.resize(900, 700)
-    panel.show()
-    qtbot.waitExposed(panel)
-    return panel
+    return on_screen(TreePanel(selection), 900, 700)
 
 
 @pytest.fixture

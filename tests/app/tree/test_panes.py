@@ -9,14 +9,9 @@ from app.tree.panes import BOTH_HEIGHT, Panes
 
 
 @pytest.fixture
-def panes(qtbot):
+def panes(on_screen):
     """In a window of their own."""
-    panes = Panes()
-    qtbot.addWidget(panes)
-    panes.resize(600, BOTH_HEIGHT)
-    panes.show()
-    qtbot.waitExposed(panes)
-    return panes
+    return on_screen(Panes(), 600, BOTH_HEIGHT)
 
 
 def open_panes(panes: Panes) -> list[QWidget]:

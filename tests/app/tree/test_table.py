@@ -20,8 +20,8 @@ def table(qtbot, shown):
     qtbot.addWidget(table)
     table.resize(700, 400)
     table.show_round(shown)
-    table.show()
-    qtbot.waitExposed(table)
+    with qtbot.waitExposed(table):
+        table.show()
     return table
 
 

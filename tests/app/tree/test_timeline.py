@@ -26,8 +26,8 @@ def line(qtbot, turn):
     line.resize(600, 130)
     line.set_rounds(turn.rounds)
     line.set_marks(59, -1, -1, True)
-    line.show()
-    qtbot.waitExposed(line)
+    with qtbot.waitExposed(line):
+        line.show()
     return line
 
 
@@ -186,8 +186,8 @@ def test_copied_tokens_are_told_from_drafted_ones(qtbot, shown, copied, merged):
         line.set_marks(index, -1, -1, False)
         said.append(re.search(r"tokens \((.*?)\)", line.readout())[1])
     assert said == ["3 drafted", "16 copied", "1 copied"]
-    line.show()
-    qtbot.waitExposed(line)
+    with qtbot.waitExposed(line):
+        line.show()
     picture = line.grab().toImage()
     accepted, bottom = theme().fate("accepted"), int(line.head + (line.height() - line.head - 10) * 0.55) - 3
     solid = [picture.pixelColor(round(line.bar(i).center().x()), bottom) == accepted for i in range(3)]
