@@ -16,7 +16,7 @@ from app.store.schema import MIGRATIONS, migrate, missing, version
 
 CHECK_UP_TO = 64 * 2**20  # bytes; a larger file is checked only after something went wrong, it would delay the start
 BUSY_SECONDS = 2.0  # that a thread waits for another program's lock
-BUSY_FIRST_SECONDS = 0.2  # the same for the thread that opened the file, which clears up in it before the window is shown
+BUSY_FIRST_SECONDS = 0.2  # the same for the thread that opened the file: it clears up there before the window is shown
 
 
 class Database:
