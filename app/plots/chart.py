@@ -12,10 +12,12 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.plots.hover_value import HoverValue
+from app.plots.one_picture import AxisRoom, settle
 from app.plots.series import RoundSeries
 from app.theme import FONT_SIZE_DEFAULT, GAP_SMALL, theme
 
 LEAST_HEIGHT, LABEL_HEIGHT = 104, 150  # below the second the name of the x axis is left out
+TICKS = 0.78  # size of the numbers at the axes, as a part of the text's
 RIGHT = 8  # between the last round and the edge: half a number of the axis fits
 EMPTY = "No rounds yet. Send a message, or open a recorded run."
 COMING = "The first rounds are on their way."
@@ -57,6 +59,7 @@ class Chart(QWidget):
         self.view.setMouseEnabled(x=True, y=False)
         self.view.setDefaultPadding(0)
         self._moved = False
+        self._room = AxisRoom(self.item)
         self._ranges: tuple[float, float, float, bool] | None = None
         for side in ("bottom", "left"):
             self.item.getAxis(side).enableAutoSIPrefix(False)
@@ -111,10 +114,10 @@ class Chart(QWidget):
 
     def refresh(self) -> None:
         """Draw what the series holds now."""
-        has = self.series.count > 0
-        self.empty.setText(EMPTY)
-        self.empty.setVisible(not has)
         self.draw()
+        settle(self.item)
+        self.empty.setText(EMPTY)
+        self.empty.setVisible(not self.series.count)
         self.plot.setAccessibleDescription(self.summary())
 
     def clear(self) -> None:
@@ -148,6 +151,7 @@ class Chart(QWidget):
         if ranges == self._ranges:
             return
         self._ranges, top = ranges, ranges[2]
+        self._room.fit(top, theme().font(TICKS))
         self.view.setLimits(xMin=x[0], xMax=x[1], yMin=0)
         if not self._moved:
             self.view.setXRange(*x, padding=0)
@@ -161,7 +165,8 @@ class Chart(QWidget):
             axis = self.item.getAxis(side)
             axis.setPen(line)
             axis.setTextPen(muted)
-            axis.setTickFont(theme().font(0.78))
+            axis.setTickFont(theme().font(TICKS))
+        self._room.fit(self._ranges[2] if self._ranges else 0.0, theme().font(TICKS))
         style = {"color": muted.name(), "font-size": f"{theme().font_size * 0.8:.1f}pt"}
         self.item.getAxis("bottom").setLabel(self.bottom, **style)
         self._show_bottom()

@@ -57,10 +57,10 @@ class RoundChart(Chart):
         super().restyle()
 
     def refresh(self) -> None:
-        """Draw and mark."""
+        """Mark and draw."""
         self._drawn = self.series.turn
-        super().refresh()
         self._mark()
+        super().refresh()
 
     def index_at(self, x: float) -> int:
         """Round under a place; -1 outside."""
