@@ -86,7 +86,10 @@ class TurnController(QObject):
         text = ""
         for event in events:
             self.turn.add(event)
-            if isinstance(event, Prefill | Round):
+            if isinstance(event, TurnStart):  # told while it is empty: there is nothing to draw yet
+                self._pane.started(self.request.message, self.turn)
+                self.started.emit(self.turn)
+            elif isinstance(event, Prefill | Round):
                 text += event.text
                 self.emitted += len(event.emitted) if isinstance(event, Round) else 1
         self._show(events, text)
@@ -95,9 +98,6 @@ class TurnController(QObject):
         assert self.request is not None
         assert self.turn is not None
         message = self.request.message
-        if isinstance(events[0], TurnStart):
-            self._pane.started(message, self.turn)
-            self.started.emit(self.turn)
         if text:
             self._pane.view.append_text(message, text)
         last = events[-1]

@@ -25,7 +25,7 @@ from app.throttle import Throttle
 from engine.trace import Turn
 
 REFRESH_MS, SLOWEST_MS = 150, 6000  # between two redraws
-FIRST_MS = 3000  # at most, from the start of a reply to its first picture
+FIRST_MS = 4000  # at most, from the start of a reply to its first picture
 SHARE = 300  # a redraw may cost this part of the time between two: the engine needs the processor more
 STAGGER_MS = 25  # between two charts: painted in one go they would hold up everything else
 REVEAL_MS = 40  # the same for charts that were laid out anew

@@ -29,6 +29,20 @@ def test_reply_streams_is_kept_and_is_linked(window, engine, qtbot):
     assert engine.sessions[-1].asked == [[{"role": "user", "content": "Tell me a story"}]]
 
 
+def test_a_reply_that_begins_is_told_before_its_first_rounds(window, qtbot):
+    """Also where both come in one go: else tree and plots are drawn at once, while the engine needs the processors."""
+    began: list[int] = []
+    window.turns.started.connect(lambda turn: began.append(len(turn.rounds)))
+    send(window)
+    window.link._timer.stop()
+    qtbot.wait(400)
+    assert began == []
+    window.link.drain()
+    assert began == [0]
+    assert window.turns.turn.rounds
+    qtbot.waitUntil(lambda: ended(window), timeout=8000)
+
+
 def test_everything_follows_one_selection(window, qtbot):
     """Plot, tree, timeline and sliders show the same round."""
     send(window)
