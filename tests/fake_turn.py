@@ -45,6 +45,7 @@ class _FakeModel:
     def __init__(self, rng: random.Random, pieces: Sequence[str], accept: float) -> None:
         self.rng, self.pieces, self.accept = rng, pieces, accept
         self.vocabulary = sorted({*pieces, *PIECES})
+        self._ids = {piece: 100 + 7 * i for i, piece in enumerate(self.vocabulary)}
 
     def target(self, index: int) -> int:
         """Token of the reply at `index`; the reply repeats when it runs out."""
@@ -52,7 +53,7 @@ class _FakeModel:
 
     def id_of(self, piece: str) -> int:
         """Token id of a piece; ids are spread out as in a real vocabulary."""
-        return 100 + 7 * self.vocabulary.index(piece)
+        return self._ids[piece]
 
     def text(self, token: int) -> str:
         """Inverse of `id_of`."""

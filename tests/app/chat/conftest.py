@@ -1,4 +1,3 @@
-import gc
 from pathlib import Path
 
 import pytest
@@ -9,12 +8,6 @@ from app.selection import Selection
 from app.store import Store
 from app.writer import Writer
 from tests.app.chat.chat_help import Engine
-
-
-def pytest_collection_finish() -> None:
-    """The leak check collects garbage around every test; what the imports made need not be looked at each time."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 from dataclasses import replace
 
@@ -11,13 +10,6 @@ import pytest
 from app.tree.view import TreeView
 from engine.trace import KvChange, Node, Round, Token, Turn
 from tests.fake_turn import fake_turn
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _skip_what_is_loaded() -> None:
-    """The check that nothing is left behind collects garbage three times a test: not through all loaded modules."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session")
