@@ -38,7 +38,7 @@ Draft = dict[tuple[int, int, int], tuple[float, bool]]  # (prompt, root, depth) 
 @pytest.fixture(scope="module")
 def model() -> Iterator[Model]:
     """As a user has it: fetched and converted once into the cache."""
-    model = Model.load(ensure_model())
+    model = Model.load(ensure_model(), threads=1)  # other tests may run beside these
     yield model
     model.close()
 
