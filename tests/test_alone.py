@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.plugins.alone import pytest_xdist_auto_num_workers as workers
+from tests.plugins import alone
 
 pytest_plugins = ["pytester"]
 
@@ -81,5 +81,5 @@ def test_few_tests_are_run_in_order_by_one_process(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, cores: int, arguments: list[str], expected: int
 ) -> None:
     """Whoever runs one file again and again waits for no second process, and sees what the tests print."""
-    monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    assert workers(pytester.parseconfig(*arguments)) == expected
+    monkeypatch.setattr(alone, "default_threads", lambda: cores)
+    assert alone.pytest_xdist_auto_num_workers(pytester.parseconfig(*arguments)) == expected

@@ -6,17 +6,20 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from app.engine_api import EngineApi
 from engine import EyrieError
 
-SUMMARY = "run the tests; everything after 'test' goes to pytest"
+SUMMARY = "run the tests, two at a time; everything after 'test' goes to pytest (-n0: one at a time)"
 EXAMPLES = """examples:
   python main.py test
   python main.py test tests/engine -k tree -x"""
 
 ROOT = Path(__file__).resolve().parents[2]
+SPREAD = ("-nauto", "--dist=loadfile", "--no-loadscope-reorder")  # see tests/plugins/alone.py
+NEEDED = {"pytest": "pytest", "pytest-xdist": "xdist"}  # package: its module, which pytest itself wants to import
 
 
 class NoTests(EyrieError):
@@ -34,7 +37,7 @@ def run(args: argparse.Namespace, engine: EngineApi) -> int:
 
 
 def run_tests(arguments: Sequence[str]) -> int:
-    """Run pytest in the project's folder; its exit code. Without a display, Qt draws offscreen."""
+    """Run pytest in the project's folder, in two processes; its exit code. Without a display, Qt draws offscreen."""
     if not (ROOT / "tests").is_dir():
         raise NoTests(f"There are no tests in {ROOT}: get the whole project to run them.")
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
@@ -42,11 +45,12 @@ def run_tests(arguments: Sequence[str]) -> int:
     # ONNX Runtime before any Qt, which pytest-qt imports: see app/cli/window.py.
     import onnxruntime  # noqa: F401
 
-    try:
-        import pytest
-    except ImportError:
-        raise NoTests("pytest is missing: run 'pip install -e .[test]' in your environment.") from None
+    missing = [name for name, module in NEEDED.items() if find_spec(module) is None]
+    if missing:
+        raise NoTests(f"The tests need {' and '.join(missing)}: run 'pip install -e .[test]' in your environment.")
+    import pytest
+
     os.chdir(ROOT)
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
-    return int(pytest.main(list(arguments)))
+    return int(pytest.main([*SPREAD, *arguments]))

@@ -6,7 +6,6 @@ of what the tests do. In a run of one process nothing changes.
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +14,8 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
+
+from engine.runtime import default_threads
 
 WORKERS = 2
 POLL_SECONDS = 0.01
@@ -35,7 +36,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Two, but one and the same process for a few tests, or where somebody watches: it starts at once, in order."""
     few = bool(config.option.keyword) or any(".py" in argument for argument in config.args)
     watched = config.option.capture == "no" or config.option.collectonly
-    return 0 if few or watched or (os.cpu_count() or 1) < WORKERS else WORKERS
+    return 0 if few or watched or default_threads() < WORKERS else WORKERS
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -21,7 +21,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
 def test_arguments_and_exit_code_are_pytest_s(cli: Cli, ran: list[list[str]]) -> None:
     """Flags too, though they look like ours."""
     assert cli("test", "-x", "--help", "tests/engine").code == 1
-    assert ran == [["-x", "--help", "tests/engine"]]
+    assert ran == [[*command.SPREAD, "-x", "--help", "tests/engine"]]
     assert Path.cwd() == command.ROOT
 
 
@@ -46,4 +46,13 @@ def test_an_installation_without_tests_says_so(
     result = cli("test")
     assert result.code == 1
     assert "no tests" in result.err
+    assert not ran
+
+
+def test_a_missing_package_is_named(cli: Cli, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has pytest does not know what else this asks for; pytest's own words are about unknown arguments."""
+    monkeypatch.setitem(command.NEEDED, "pytest-xdist", "xdist_that_is_not_there")
+    result = cli("test")
+    assert result.code == 1
+    assert "The tests need pytest-xdist: run 'pip install" in result.err
     assert not ran
