@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import theme
 from app.tree.look import SMALL, Face, Look, look, mix
-from app.tree.paint import line, paint_frame, paint_lines, paint_mark
+from app.tree.paint import BY_KEY, line, paint_focus, paint_frame, paint_lines, paint_mark
 from app.tree.verify_pass import KvCounts, PassRow, pass_rows
 from engine.trace import PhaseName, Round
 
@@ -22,7 +22,7 @@ class KvStrip(QWidget):
     """Above: the rows of the pass behind those before it. Below: the same cache after the round, compacted.
 
     Signals:
-        node_hovered: node id of the row under the mouse, -1 for none.
+        node_hovered: node id of the row under the mouse or the keyboard, -1 for none.
     """
 
     node_hovered = Signal(int)
@@ -35,6 +35,7 @@ class KvStrip(QWidget):
         self.marked = -1
         self.row: int | None = None  # pointed at
         self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("KV cache rows of the target")
         theme().changed.connect(self.restyle)
@@ -127,6 +128,34 @@ class KvStrip(QWidget):
         """Point at nothing."""
         self._point(None)
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Whoever comes by key starts at a row, which shows where the focus is."""
+        super().focusInEvent(event)
+        if event.reason() in BY_KEY and self.rows:
+            self._point(self.row or 0)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Nothing stays marked, here or elsewhere."""
+        super().focusOutEvent(event)
+        if not self.underMouse():
+            self._point(None)
+        self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrows move from row to row, Home and End to the first and the last."""
+        last, now = len(self.rows) - 1, self.row
+        moves = {
+            Qt.Key.Key_Left: 0 if now is None else max(0, now - 1),
+            Qt.Key.Key_Right: 0 if now is None else min(last, now + 1),
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: last,
+        }
+        if event.key() in moves and self.rows:
+            self._point(moves[Qt.Key(event.key())])
+        else:
+            event.ignore()
+
     def _point(self, row: int | None) -> None:
         row = row if self.appended else None
         if row != self.row:
@@ -149,6 +178,8 @@ class KvStrip(QWidget):
                 if self.committed:
                     self._paint_before(painter, self._top() + 2 * CELL_HEIGHT, f"{self.counts.before} before")
                     self._paint_kept(painter)
+            if self.hasFocus() and self.row is None:
+                paint_focus(painter, self.rect())
 
     def _paint_before(self, painter: QPainter, y: float, text: str) -> None:
         place = QRectF(8, y, BEFORE_WIDTH, CELL_HEIGHT)
@@ -166,7 +197,8 @@ class KvStrip(QWidget):
             if self.committed and place.width() >= 14 and row.kind != "padding":
                 paint_mark(painter, place.center(), 5.5, style)
             if row.row == self.row or row.node == self.marked >= 0:
-                painter.setPen(QPen(theme().color("text"), 2))
+                focused = row.row == self.row and self.hasFocus()
+                painter.setPen(QPen(theme().color("accent" if focused else "text"), 3 if focused else 2))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawRect(place.adjusted(-1, -2, 1, 2))
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import theme
 from app.tree.look import SMALL, Face, mix
-from app.tree.paint import line, paint_lines
+from app.tree.paint import BY_KEY, line, paint_focus, paint_lines
 from app.tree.verify_pass import PassRow, pass_rows, seen_by
 from app.tree.words import plural
 from engine.trace import Round
@@ -153,6 +153,20 @@ class MaskGrid(QWidget):
         """Point at nothing."""
         self._point(None)
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Whoever comes by key starts at a cell, which shows where the focus is."""
+        super().focusInEvent(event)
+        if event.reason() in BY_KEY and self.rows:
+            self._point(self.cell or (0, 0))
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Nothing stays marked, here or elsewhere."""
+        super().focusOutEvent(event)
+        if not self.underMouse():
+            self._point(None)
+        self.update()
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows move from cell to cell."""
         moves = {
@@ -176,6 +190,8 @@ class MaskGrid(QWidget):
             if self.rows:
                 self._paint_headers(painter)
                 self._paint_cells(painter)
+            if self.hasFocus() and self.cell is None:
+                paint_focus(painter, self.rect())
 
     def _paint_headers(self, painter: QPainter) -> None:
         size, muted, text = self.cell_size(), theme().color("muted"), theme().color("text")

@@ -21,7 +21,7 @@ class MaskPane(QWidget):
         self.readout.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self.readout.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.readout.setContentsMargins(GAP, GAP_SMALL, GAP, 0)
-        area = QScrollArea()
+        self._area = area = QScrollArea()
         area.setWidget(self.grid)
         area.setWidgetResizable(True)
         area.setFrameShape(QScrollArea.Shape.NoFrame)
@@ -32,6 +32,7 @@ class MaskPane(QWidget):
         box.addWidget(self.readout)
         box.addWidget(area, 1)
         self.grid.said.connect(self.readout.setText)
+        self.grid.said.connect(self._follow)
         theme().changed.connect(self.restyle)
         self.restyle()
 
@@ -39,3 +40,10 @@ class MaskPane(QWidget):
         """Three lines always, so that the grid does not jump."""
         self.readout.setFont(theme().font(0.92))
         self.readout.setFixedHeight(3 * self.readout.fontMetrics().lineSpacing() + GAP_SMALL)
+
+    def _follow(self) -> None:
+        """Keep the cell that the keyboard is on in sight; the mouse is where it is."""
+        if self.grid.hasFocus() and self.grid.cell is not None:
+            cell = self.grid.cell_rect(*self.grid.cell).toRect()
+            at, size = cell.center(), cell.size()
+            self._area.ensureVisible(at.x(), at.y(), size.width(), size.height())

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QPainter, QPen
 
+from app.theme import theme
 from app.tree.look import Face, Look, mark_path
 
 RADIUS = 5.0
+BY_KEY = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 
 
 class Line(NamedTuple):
@@ -37,6 +39,13 @@ def paint_lines(painter: QPainter, lines: Iterable[Line]) -> None:
         painter.setFont(font)
         painter.setPen(ink)
         painter.drawText(at, text)
+
+
+def paint_focus(painter: QPainter, area: QRect) -> None:
+    """A line just inside of a widget that has the focus and has nothing else to show it by."""
+    painter.setPen(QPen(theme().color("accent"), 2))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRect(area.adjusted(1, 1, -1, -1))
 
 
 def paint_frame(painter: QPainter, rect: QRectF, style: Look) -> None:

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPointF, Qt
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from app.theme import theme
 from app.tree.kv_strip import KvStrip
 from app.tree.mask_grid import MaskGrid
+from app.tree.mask_pane import MaskPane
 from app.tree.words import visible
 from engine.trace import KvChange
 
@@ -156,3 +158,89 @@ def test_strip_fits_its_width(strip, again):
     strip.resize(300, strip.height())
     strip.show_round(again)
     assert strip.cell(27).right() <= 300
+
+
+def accent(widget) -> bool:
+    """Whether the colour of the focus is anywhere in its picture."""
+    picture, wanted = widget.grab().toImage(), theme().color("accent").rgb()
+    return any(picture.pixel(x, y) == wanted for y in range(picture.height()) for x in range(picture.width()))
+
+
+@pytest.fixture
+def between(qtbot, shown):
+    """A field, the mask, the strip and a field: what Tab goes through."""
+    host = QWidget()
+    box = QVBoxLayout(host)
+    host.stops = QLineEdit(), MaskGrid(), KvStrip(), QLineEdit()
+    for widget in host.stops:
+        box.addWidget(widget)
+    host.stops[1].show_round(shown)
+    host.stops[2].show_round(shown)
+    qtbot.addWidget(host)
+    host.resize(700, 600)
+    host.move(500, 500)  # away from the mouse
+    with qtbot.waitActive(host):
+        host.show()
+    host.stops[0].setFocus()
+    return host
+
+
+def test_tab_shows_where_it_is_and_leaves_nothing_behind(between, shown, qtbot):
+    """The mask had the focus unseen, and what its keys had marked stayed marked everywhere; the strip had no keys."""
+    _, mask, strip, last = between.stops
+    nodes: list[int] = []
+    mask.node_hovered.connect(nodes.append)
+    strip.node_hovered.connect(nodes.append)
+    assert not accent(mask)
+    qtbot.keyClick(between.focusWidget(), Qt.Key.Key_Tab)
+    assert (mask.hasFocus(), mask.cell, nodes) == (True, (0, 0), [0])
+    assert accent(mask)
+    assert not accent(strip)
+    qtbot.keyClick(mask, Qt.Key.Key_Tab)
+    assert (strip.hasFocus(), mask.cell, strip.row, nodes) == (True, None, 0, [0, -1, 0])
+    assert accent(strip)
+    assert not accent(mask)
+    qtbot.keyClick(strip, Qt.Key.Key_Tab)
+    assert (last.hasFocus(), strip.row, nodes) == (True, None, [0, -1, 0, -1])
+    assert not accent(strip)
+    qtbot.keyClick(last, Qt.Key.Key_Backtab)
+    assert (strip.hasFocus(), strip.row) == (True, 0)
+
+
+def test_keys_walk_the_strip_and_say_each_row(between, shown, qtbot):
+    """Which row goes where could be read with a mouse only."""
+    strip = between.stops[2]
+    strip.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.keyClick(strip, Qt.Key.Key_Right)
+    assert strip.accessibleDescription().startswith(f"row {shown.kv.before + 1}: ")
+    qtbot.keyClick(strip, Qt.Key.Key_End)
+    assert strip.row == len(strip.rows) - 1
+    qtbot.keyClick(strip, Qt.Key.Key_Right)
+    assert strip.row == len(strip.rows) - 1
+    qtbot.keyClick(strip, Qt.Key.Key_Home)
+    qtbot.keyClick(strip, Qt.Key.Key_Left)
+    assert strip.row == 0
+
+
+def test_the_focus_is_seen_where_there_is_no_row(between, qtbot):
+    """Before the first round, and after a click."""
+    for widget in between.stops[1:3]:
+        widget.show_round(None)
+        widget.setFocus(Qt.FocusReason.TabFocusReason)
+        assert accent(widget)
+        qtbot.keyClick(widget, Qt.Key.Key_Right)
+    assert between.stops[2].row is None
+
+
+def test_the_cell_that_the_keys_are_on_stays_in_sight(again, on_screen, qtbot):
+    """Large masks scroll; the keys went on below the edge."""
+    pane = MaskPane()
+    pane.grid.show_round(again)
+    on_screen(pane, 300, 200)
+    qtbot.waitUntil(pane.isActiveWindow)
+    pane.grid.clearFocus()  # which the only stop of a window gets by itself
+    pane.grid.setFocus(Qt.FocusReason.TabFocusReason)
+    for _ in range(20):
+        qtbot.keyClick(pane.grid, Qt.Key.Key_Down)
+    assert pane.grid.cell == (20, 0)
+    assert pane.grid.visibleRegion().contains(pane.grid.cell_rect(20, 0).toRect().center())
