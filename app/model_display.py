@@ -50,10 +50,10 @@ class ModelDisplay(QObject):
         self._window.toolbar.set_model(name, tip or "The model that answers")
         self._actions["cancel_model"].setEnabled(m.busy)
         if m.models:
-            p.welcome.set_model(m.models[0].name, 0, "")
+            p.welcome.set_model(m.models[0].name)
         elif m.catalog:
             first = m.catalog[0]
-            p.welcome.set_model(first.name, first.wheel_size, first.licence)
+            p.welcome.set_model(first.name, first.wheel_size, first.licence, first.origin)
         if m.state == "missing":
             p.status.set_state("No model is loaded." if m.models else "No model yet.")
             p.welcome.show_missing(installed=bool(m.models))

@@ -104,14 +104,16 @@ class WelcomePage(QScrollArea):
             QWidget.setTabOrder(before, button)
             before = button
 
-    def set_model(self, name: str, size: int, licence: str) -> None:
-        """What would be fetched; size in bytes, 0 where it is here already."""
+    def set_model(self, name: str, size: int = 0, licence: str = "", origin: str = "") -> None:
+        """What would be fetched, size in bytes, 0 where it is here already; `origin`: maker/name."""
         if not size:
             self.model_text.setText(f"{name} is on this computer already.")
             return
         self.model_text.setText(
-            f"{name}, {size / 1e6:.0f} MB to download, licence {licence}. It stays on this computer."
+            f"{name} by {origin.partition('/')[0]}, {size / 1e6:.0f} MB to download, licence {licence}. "
+            "It stays on this computer."
         )
+        self.model_text.setToolTip(f"Its makers describe it under the name {origin}.")
 
     def show_missing(self, installed: bool = False) -> None:
         """No model is loaded; `installed`: but one is here."""

@@ -160,6 +160,9 @@ class EngineWorker(QObject):
 
         def report(progress: Progress) -> None:
             nonlocal last_step, last_time
+            if progress.warning:
+                self._reports.put(Warned(job.number, progress.warning))
+                return
             now = time.monotonic()
             ended = progress.total > 0 and progress.done >= progress.total
             if progress.step != last_step or ended or now - last_time >= PROGRESS_SECONDS:

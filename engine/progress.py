@@ -1,4 +1,5 @@
-"""How a long step (download, conversion, load, calibration) tells how far it is, and how it is stopped."""
+"""How a long step (download, conversion, load, calibration) tells how far it is and what is doubtful about what it
+found, and how it is stopped."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ class Progress(NamedTuple):
     done: int
     total: int
     unit: str = ""  # "B" for bytes, "" for a plain count
+    warning: str = ""  # a sentence for the user, told once; such a report says nothing of how far the step is
 
 
 ProgressCallback = Callable[[Progress], None]

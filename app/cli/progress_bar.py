@@ -43,7 +43,10 @@ class ProgressBar:
         self.close(finished=error is None)
 
     def __call__(self, progress: Progress) -> None:
-        """Show how far a step is."""
+        """Show how far a step is, or say what it warns of."""
+        if progress.warning:
+            self.say(progress.warning)
+            return
         now = self._clock()
         if progress.step != self._step:
             self.close()

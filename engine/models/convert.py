@@ -91,14 +91,20 @@ def open_head(
     progress: steps.ProgressCallback = steps.ignore,
     cancel: threading.Event | None = None,
 ) -> ReadyHead | EagleCheckpoint:
-    """A converted head, or a checkpoint in its best reading (`tokens` is the text to choose on)."""
+    """A converted head, or a checkpoint in its best reading (`tokens` is the text to choose on).
+
+    What is doubtful about the checkpoint is told through `progress`, a warning each.
+    """
     ready = ReadyHead.open(folder, source.dims)
     if ready is not None:
         return ready
     readings = variants(read_eagle_checkpoint(folder, source.dims, source.tensor))
-    if len(tokens) < _MIN_CHOICE_TOKENS:
-        return readings[0]
-    return choose(readings, source.dims, source.tensor, tokens, progress=progress, cancel=cancel)
+    head = readings[0]
+    if len(tokens) >= _MIN_CHOICE_TOKENS:
+        head = choose(readings, source.dims, source.tensor, tokens, progress=progress, cancel=cancel)
+    for warning in head.warnings:
+        progress(steps.Progress("Reading the draft head", 0, 0, warning=f"Draft head {folder.name}: {warning}"))
+    return head
 
 
 def open_mtp(folder: Path, source: Source) -> ReadyHead | EagleCheckpoint:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 
-from engine import DownloadError
+from engine import DownloadError, Progress
 from tests.fake_engine import FOLDER, FakeEngine
 from tests.fake_turn import fake_turn
 
@@ -88,3 +88,26 @@ def test_a_folder_that_is_gone_leaves_the_list_of_models(make, qtbot, tmp_path):
     window = make(Moving([fake_turn(1)]))
     qtbot.waitUntil(lambda: window.models.state == "ready" and not window.link.busy, timeout=5000)
     assert window.models.models == [new]
+
+
+class Doubtful(FakeEngine):
+    """Finds something about the draft head while it converts."""
+
+    def ensure_model(self, *names, progress, cancel):
+        progress(Progress("Converting the draft head", 0, 1))
+        progress(Progress("Reading the draft head", 0, 0, warning="Draft head x: it is old."))
+        progress(Progress("Converting the draft head", 1, 1))
+        return super().ensure_model(*names, progress=progress, cancel=cancel)
+
+
+def test_what_is_doubtful_about_a_head_is_said_once(make, qtbot):
+    """It was found out while the model was prepared, and told to nobody."""
+    window = make(Doubtful([fake_turn(1)], installed=False))
+    qtbot.waitUntil(lambda: window.models.state == "missing")
+    steps = []
+    window.models.progressed.connect(steps.append)
+    window.models.get()
+    qtbot.waitUntil(lambda: window.models.state == "ready" and not window.link.busy, timeout=5000)
+    (message,) = window.panels.messages.messages
+    assert (message.kind, message.text) == ("warning", "Draft head x: it is old.")
+    assert not any(step.warning for step in steps)

@@ -63,10 +63,23 @@ def test_progress_takes_no_focus_from_elsewhere(page: WelcomePage) -> None:
     assert focused(page) == "Many drafts accepted"
 
 
+MODEL = ("SmolLM2-135M-Instruct", 92_871_040, "Apache-2.0", "HuggingFaceTB/SmolLM2-135M-Instruct")
+
+
+def test_the_model_is_introduced(page: WelcomePage) -> None:
+    """Whoever downloads a model is told whose it is, how large, and what it may be used for."""
+    page.set_model(*MODEL)
+    text = page.model_text.text()
+    assert text.startswith("SmolLM2-135M-Instruct by HuggingFaceTB, 93 MB to download, licence Apache-2.0.")
+    assert MODEL[-1] in page.model_text.toolTip()
+    page.set_model("SmolLM2-135M-Instruct")
+    assert page.model_text.text() == "SmolLM2-135M-Instruct is on this computer already."
+
+
 def test_no_scroll_bar_where_everything_fits(page: WelcomePage) -> None:
     """The first page at the usual size shows all of itself; a bar would say that something is hidden."""
     page.resize(419, 620)
-    page.set_model("SmolLM2-135M-Instruct", 92_871_040, "Apache-2.0")
+    page.set_model(*MODEL)
     QApplication.processEvents()
     needed = page.widget().layout().heightForWidth(page.width())
     assert needed < 620

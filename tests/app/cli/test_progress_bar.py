@@ -96,3 +96,15 @@ def test_closing_twice_says_it_once() -> None:
     bar.close()
     bar.close()
     assert len(stream.getvalue().splitlines()) == 2
+
+
+def test_a_warning_is_said_at_once() -> None:
+    """What is doubtful about a draft head was found out and told to nobody."""
+    for stream in (io.StringIO(), Screen()):
+        times = clock(0.1)
+        with ProgressBar(stream, lambda times=times: next(times)) as bar:
+            bar(Progress("Converting", 0, 2))
+            bar(Progress("Reading the draft head", 0, 0, warning="Draft head x: it is old."))
+            bar(Progress("Converting", 1, 2))
+        assert stream.getvalue().count("Draft head x: it is old.\n") == 1
+        assert "Reading" not in stream.getvalue()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import numpy as np
 import pytest
 
 from engine.errors import CheckpointError
-from engine.models.convert import build_folder
+from engine.models.convert import build_folder, open_head
+from engine.models.eagle_checkpoint import EagleCheckpoint
 from engine.models.eagle_export import write_eagle_checkpoint
 from engine.models.folder import read_config
 from engine.models.head_choice import choose
 from engine.models.head_files import ReadyHead, convert_head
+from engine.progress import Progress
 from tests.tiny import DIMS, TinySource, random_head, teacher_head
 
 SOURCE = TinySource()
@@ -46,6 +49,23 @@ def test_target_gives_the_streams_the_head_reads(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     build_folder(SOURCE, tmp_path / "out", name="tiny", precision="float32", head=tmp_path / "head")
     assert read_config(tmp_path / "out").dims.hidden_taps == (0, 1, 3)
+
+
+@pytest.mark.parametrize("tokens", [TEXT, []], ids=["measured", "first"])
+def test_what_is_doubtful_about_a_head_is_told(tmp_path: Path, tokens: list[int]) -> None:
+    """A base that had to be guessed may halve what the head accepts; whoever gave the head should know."""
+    made = teacher_head()
+    write_eagle_checkpoint(tmp_path / "head", replace(made, config=replace(made.config, taps=(0, 1, 3))))
+    config = tmp_path / "head" / "config.json"
+    fields = json.loads(config.read_text(encoding="utf-8"))
+    del fields["rope_theta"]
+    config.write_text(json.dumps(fields), encoding="utf-8")
+    told: list[Progress] = []
+    head = open_head(tmp_path / "head", SOURCE, tokens, progress=told.append)
+    assert isinstance(head, EagleCheckpoint)
+    sentences = [report.warning for report in told if report.warning]
+    assert sentences == [f"Draft head head: {warning}" for warning in head.warnings]
+    assert any("rope_theta" in sentence for sentence in sentences)
 
 
 def test_converted_head_needs_its_card(tmp_path: Path) -> None:
