@@ -69,6 +69,7 @@ class TreePanel(Panes):
 
     def draw_picture(self, path: Path, kind: str) -> None:
         """The tree as "png" or "svg", for that file: `picture_drawn`, or `problem`."""
+        self._draw_soon.flush()
         shown = self.selection.current()
         draw = draw_svg if kind == "svg" else draw_png
         try:
