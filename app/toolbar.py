@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QLabel, QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from app.actions import Actions
@@ -36,6 +37,7 @@ class MainToolBar(QToolBar):
         self.setMovable(False)
         self.setIconSize(QSize(SIZE, SIZE))
         self._settings, self._actions = settings, actions
+        self._wanted = 0  # pixels for everything, words included
         self.model_button = QToolButton(text="No model")
         self.model_button.setMenu(model_menu)
         self.model_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -79,12 +81,14 @@ class MainToolBar(QToolBar):
                 self.strategy.addItem(STRATEGY_NAMES.get(name, name), name)
                 self.strategy.setItemData(i, text, Qt.ItemDataRole.ToolTipRole)
         self._show_strategy()
+        self._measure()
 
     def set_model(self, text: str, tip: str) -> None:
         """Name on the model button."""
         self.model_button.setText(f"{text} ▾")
         self.model_button.setAccessibleName(f"Model: {text}")
         self.model_button.setToolTip(tip)
+        self._measure()
 
     def set_pace(self, pace: int) -> None:
         """Show a pace chosen elsewhere."""
@@ -135,3 +139,31 @@ class MainToolBar(QToolBar):
             "QToolButton::menu-indicator { image: none; }"
         )
         self.banner.setStyleSheet(f"color: {theme().color('warning').name()};")
+        self._measure()
+
+    def _measure(self) -> None:
+        """What all parts want, words included; the banner takes what is left."""
+        self._set_words(True)
+        self.layout().invalidate()
+        self._wanted = self.sizeHint().width() - self.banner.sizeHint().width()
+        self._fit()
+
+    def _fit(self) -> None:
+        """Buttons with an icon go without their words where something would have to leave the bar."""
+        self._set_words(self._wanted <= self.width())
+
+    def _set_words(self, on: bool) -> None:
+        style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if on else Qt.ToolButtonStyle.ToolButtonIconOnly
+        for name in BUTTONS:
+            self.buttons[name].setToolButtonStyle(style)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Another text size."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "banner"):
+            self._measure()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """More or less room."""
+        super().resizeEvent(event)
+        self._fit()

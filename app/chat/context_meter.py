@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.theme import GAP_SMALL, theme
@@ -38,6 +38,41 @@ class Bar(QWidget):
         painter.end()
 
 
+class Counts(QLabel):
+    """Numbers, and what they count where there is room for it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._numbers = self._whole = ""
+
+    def say(self, numbers: str, unit: str) -> None:
+        """Show these; nothing where `numbers` is empty."""
+        whole = f"{numbers} {unit}" if numbers else ""
+        if whole != self._whole:
+            self._numbers, self._whole = numbers, whole
+            self._choose()
+            self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """Room for all of it."""
+        return QSize(self._wide(self._whole), super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for the numbers."""
+        return QSize(self._wide(self._numbers), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """More or less room."""
+        super().resizeEvent(event)
+        self._choose()
+
+    def _choose(self) -> None:
+        self.setText(self._whole if self.width() >= self._wide(self._whole) else self._numbers)
+
+    def _wide(self, text: str) -> int:
+        return self.fontMetrics().horizontalAdvance(text) + 1
+
+
 class ContextMeter(QWidget):
     """ "used / limit" with a bar, and a sentence when it gets tight."""
 
@@ -49,7 +84,7 @@ class ContextMeter(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GAP_SMALL)
         self._bar = Bar()
-        self._label = QLabel()
+        self._label = Counts()
         row.addWidget(self._bar)
         row.addWidget(self._label)
         row.addStretch(1)
@@ -95,7 +130,7 @@ class ContextMeter(QWidget):
     def _show(self) -> None:
         known = self.limit > 0
         self._bar.setVisible(known)
-        self._label.setText(f"{self.used:,} / {self.limit:,} tokens".replace(",", "\u202f") if known else "")
+        self._label.say(f"{self.used:,} / {self.limit:,}".replace(",", "\u202f") if known else "", "tokens")
         share = self.used / self.limit if known else 0.0
         full = known and self.used > self.room
         role = "danger" if full else "warning" if self.notice() else "accent"

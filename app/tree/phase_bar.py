@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVB
 
 from app.theme import GAP, GAP_SMALL, theme
 
+SMALLER = 0.85  # words of the buttons where they do not fit otherwise
 WAITING = "Step through a round with Space and Shift+Space."
 
 
@@ -36,6 +37,8 @@ class PhaseBar(QWidget):
         self.back = self._arrow("◀", "Step back", "Shift+Space", self.back_requested.emit)
         self.on = self._arrow("▶", "Next step", "Space", self.on_requested.emit)
         self.buttons: list[QToolButton] = []
+        self._widths: dict[str, int] = {}  # of buttons, by label, at the usual size
+        self._scale = 1.0
         self._row = QHBoxLayout()
         self._row.setSpacing(GAP_SMALL // 2)
         self._row.addStretch(1)
@@ -94,6 +97,9 @@ class PhaseBar(QWidget):
             f"QToolButton:checked:disabled {{ color: {t.color('on_accent').name()}; }}"
         )
         self._strut.setFixedSize(0, self.back.sizeHint().height())
+        self._widths.clear()
+        self._scale = 0.0
+        self._fold()
 
     def minimumSizeHint(self) -> QSize:
         """May be narrower than its buttons: the last ones are cut, the arrows never."""
@@ -124,18 +130,36 @@ class PhaseBar(QWidget):
         self._fold()
 
     def _fold(self) -> None:
-        """Where not all buttons fit, keep of the levels the first, the last and those around the present step."""
+        """Where not all buttons fit, keep of the levels the first, the last and those around the present step; where
+        these do not fit either, make their words smaller."""
         levels = [i for i, label in enumerate(self.labels) if label.isdigit()]
         near = {*levels[:1], *levels[-1:], self.index - 1, self.index, self.index + 1}
-        space = self._row.spacing()
-        wide = sum(b.sizeHint().width() + space for b in self.buttons[: len(self.labels)])
-        fits = wide + 2 * GAP <= self.width()
+        every = range(len(self.labels))
+        few = [i for i in every if i not in levels or i in near]
+        shown = every if self._wide(every) <= self.width() else few
+        self._set_scale(1.0 if self._wide(shown) <= self.width() else SMALLER)
         for i, button in enumerate(self.buttons):
-            button.setVisible(i < len(self.labels) and (fits or i not in levels or i in near))
+            button.setVisible(i in shown)
+
+    def _wide(self, shown: Sequence[int]) -> int:
+        """Pixels that these buttons want at the usual size."""
+        for i in shown:
+            if self.labels[i] not in self._widths:
+                self.buttons[i].setFont(theme().font())
+                self._widths[self.labels[i]] = self.buttons[i].sizeHint().width()
+                self.buttons[i].setFont(theme().font(self._scale or 1.0))
+        return 2 * GAP + sum(self._widths[self.labels[i]] + self._row.spacing() for i in shown)
+
+    def _set_scale(self, scale: float) -> None:
+        if scale != self._scale:
+            self._scale = scale
+            for button in self.buttons:
+                button.setFont(theme().font(scale))
 
     def _add_button(self, index: int) -> None:
         button = QToolButton()
         button.setCheckable(True)
+        button.setFont(theme().font(self._scale or 1.0))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.clicked.connect(lambda: self._clicked(index))
         self._row.insertWidget(self._row.count() - 2, button)

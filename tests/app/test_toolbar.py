@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMainWindow, QMenu, QStyle, QStyleOptionComboBox, QWidget
 
 from app.actions import Actions
 from app.engine_settings import EngineSettings
 from app.theme import theme
-from app.toolbar import STRATEGY_NAMES, MainToolBar
+from app.toolbar import BUTTONS, STRATEGY_NAMES, MainToolBar
 
 
 @pytest.fixture
@@ -46,3 +47,18 @@ def test_a_box_shows_its_words_at_every_text_size(toolbar, qtbot, name):
         qtbot.wait(20)
         widest = max(box.fontMetrics().horizontalAdvance(box.itemText(i)) for i in range(box.count()))
         assert shown_width(box) >= widest, size
+
+
+def test_nothing_leaves_the_bar_while_buttons_can_do_without_words(toolbar, qtbot):
+    """At 14 points in a window 1024 wide the pace and “Step the engine” were in the menu only."""
+    toolbar.set_model("SmolLM2-135M", "")
+    parts = [toolbar.widgetForAction(action) for action in toolbar.actions()]
+    for width, size, words in ((1600, 14.0, True), (1024, 14.0, False), (1024, 9.0, True), (1024, 14.0, False)):
+        theme().set_font_size(size)
+        toolbar.window().resize(width, 300)
+        qtbot.waitUntil(lambda width=width: toolbar.width() == width)
+        qtbot.wait(20)
+        assert all(part.isVisible() for part in parts), (width, size)
+        icons = [b.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonIconOnly for b in toolbar.buttons.values()]
+        assert icons == [not words and name in BUTTONS for name in toolbar.buttons], (width, size)
+    assert all(button.toolTip() for button in toolbar.buttons.values())

@@ -7,6 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.chat.composer import HINTS, Composer
+from app.chat.context_meter import ContextMeter
 from engine import prompt_room
 
 
@@ -156,10 +157,24 @@ def test_the_meter_knows_that_a_reply_needs_room(composer: Composer) -> None:
     assert "Shorten it" in composer._notice.text()
 
 
-def test_the_meter_speaks_before_the_context_is_full(composer: Composer) -> None:
+def test_the_meter_is_not_cut(on_screen, qtbot) -> None:
+    """At 14 points in a narrow conversation “2 048 toke” stood there."""
+    meter = on_screen(ContextMeter(), 400, 30)
+    meter.set_count(100, 2048)
+    numbers = "100 / 2\u202f048"
+    qtbot.waitUntil(lambda: meter._label.text() == f"{numbers} tokens")
+    narrow = meter.sizeHint().width() - 5
+    meter.resize(narrow, 30)
+    qtbot.waitUntil(lambda: meter._label.text() == numbers)
+    assert meter._label.width() >= meter._label.fontMetrics().horizontalAdvance(numbers)
+    meter.resize(narrow + 10, 30)
+    qtbot.waitUntil(lambda: meter._label.text() == f"{numbers} tokens")
+
+
+def test_the_meter_speaks_before_the_context_is_full(composer: Composer, qtbot) -> None:
     """Used and limit always; a sentence when it gets tight, another when the oldest turns will leave."""
     composer.set_context_count(100, 2048)
-    assert composer.meter._label.text().replace("\u202f", "") == "100 / 2048 tokens"
+    qtbot.waitUntil(lambda: composer.meter._label.text().replace("\u202f", "") == "100 / 2048 tokens")
     assert composer._notice.isHidden()
     composer.set_context_count(1800, 2048)
     assert "nearly full" in composer._notice.text()

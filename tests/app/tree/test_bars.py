@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QToolButton, QWidget
 
-from app.theme import theme
+from app.theme import FONT_SIZE_DEFAULT, theme
 from app.tree.header import TreeHeader
 from app.tree.legend import ENTRIES, Legend, draw_legend
 from app.tree.look import MEANINGS, NAMES
-from app.tree.phase_bar import WAITING, PhaseBar
+from app.tree.phase_bar import SMALLER, WAITING, PhaseBar
 from engine.trace import Phase
 
 
@@ -98,6 +98,28 @@ def test_a_narrow_bar_folds_the_levels(bar):
     assert [b.text() for b in bar.buttons if not b.isHidden()][:4] == ["root", "1", "16", "prune"]
     bar.resize(1400, 80)
     assert [b.text() for b in bar.buttons if not b.isHidden()] == labels
+
+
+def test_words_are_smaller_before_they_are_cut(on_screen, qtbot):
+    """At 14 points in a window 1024 wide “a…t” stood where accept was meant; with room they are as large as all."""
+    labels = ["root", "1", "2", "3", "prune", "verify", "accept", "commit"]
+    host = on_screen(QWidget(), 900, 100)  # a window would not get narrower than its buttons
+    bar = PhaseBar(host)
+    bar.show()
+    bar.resize(900, 80)
+    bar.set_steps(labels, 2, "Level two.")
+    usual = bar.buttons[0].font().pointSizeF()
+    narrow = bar._wide(range(len(labels))) - 20
+    bar.resize(narrow, 80)
+    shown = [b for b in bar.buttons if b.isVisible()]
+    assert [b.text() for b in shown] == labels
+    assert all(b.font().pointSizeF() == pytest.approx(SMALLER * usual) for b in shown)
+    qtbot.waitUntil(lambda: all(b.width() >= b.sizeHint().width() for b in shown))
+    theme().set_font_size(FONT_SIZE_DEFAULT - 2)
+    assert bar.buttons[0].font().pointSizeF() == pytest.approx(usual - 2)
+    theme().set_font_size(FONT_SIZE_DEFAULT)
+    bar.resize(narrow + 40, 80)
+    assert all(b.font().pointSizeF() == pytest.approx(usual) for b in shown)
 
 
 def test_every_button_has_a_name(qtbot, bar):
