@@ -4,6 +4,7 @@ charts one by one.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +14,15 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.beside import Beside
+from app.plots.qt_names import make_names
 from app.selection import Selection
 
 if TYPE_CHECKING:
     from app.plots.panel import ChartMaker, PlotPanel
 
 AFTER_MS = 50  # after it was first painted, with the window
-BETWEEN_MS = 10  # two charts
+BETWEEN_MS = 10  # two charts, or turns in which classes are made
+NAMES_SECONDS = 0.004  # for classes in one turn of the event loop
 
 
 class LazyPlots(QWidget):
@@ -39,6 +42,7 @@ class LazyPlots(QWidget):
         self._shown: list[str] = []
         self._timer = QTimer(self, interval=AFTER_MS, singleShot=True)
         self._timer.timeout.connect(self._load)
+        self._names = make_names()
         self._beside = Beside(self)
         self._charts: ChartMaker | None = None  # those made so far
         self._next = QTimer(self, interval=BETWEEN_MS, singleShot=True)
@@ -63,7 +67,12 @@ class LazyPlots(QWidget):
         return self._panel
 
     def _load(self) -> None:
-        """Import in another thread; nothing there is a widget or keeps to its thread."""
+        """Make Qt's classes here, some per turn; then import in another thread: nothing there is a widget."""
+        until = time.perf_counter() + NAMES_SECONDS
+        for _ in self._names:
+            if time.perf_counter() > until:
+                self._timer.start(BETWEEN_MS)
+                return
         self._beside.run(_import, self._make_next, self._make_next)  # an error comes again where it can be told
 
     @Slot()
