@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
 
+from app.chat.chat_delegate import SECOND
 from engine import CHAT_SAMPLING, trace_from_json
 from tests.app.window_help import ended, send, shown_texts
 
@@ -27,6 +29,17 @@ def test_reply_streams_is_kept_and_is_linked(window, engine, qtbot):
     plots = window.panels.plots.panel()
     qtbot.waitUntil(lambda: plots.series.count == 12)
     assert engine.sessions[-1].asked == [[{"role": "user", "content": "Tell me a story"}]]
+
+
+def test_a_chat_names_the_model_that_answered_last(window, qtbot):
+    """Whoever comes back to a chat after another model was loaded sees whose words these are."""
+    chat, chats = window.panels.pane.chat, window.panels.chats
+    for name in ("recorded-135m", "another"):
+        window.models.info = replace(window.models.info, name=name)
+        send(window)
+        qtbot.waitUntil(lambda: ended(window), timeout=8000)
+        qtbot.waitUntil(lambda name=name: window.store.chats.get(chat).model == name)
+        qtbot.waitUntil(lambda name=name: chats.list.currentItem().data(SECOND).endswith(f" · {name}"))
 
 
 def test_a_reply_that_begins_is_told_before_its_first_rounds(window, qtbot):
