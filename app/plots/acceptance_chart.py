@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 import pyqtgraph as pg
 
-from app.plots.chart import Row, nice
+from app.plots.chart import Row
 from app.plots.round_chart import RoundChart
+from app.plots.scale import nice
 from app.plots.series import WINDOW
 from app.theme import theme
 from app.tree.words import plural

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.plots.hover_value import HoverValue
+from app.plots.kept_plot import KeptPlot
 from app.plots.one_picture import AxisRoom, settle
+from app.plots.scale import nice
 from app.plots.series import RoundSeries
 from app.theme import FONT_SIZE_DEFAULT, GAP_SMALL, theme
 
@@ -24,21 +25,11 @@ COMING = "The first rounds are on their way."
 Row = Sequence[Any]
 
 
-def nice(top: float) -> float:
-    """The next of 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten, so that a scale stays for a while."""
-    if not top > 0:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(top))
-    return next(step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= top * 0.999)
-
-
 class Chart(QWidget):
     """A titled plot. Subclasses draw in `draw` and tell their numbers in `headers`, `rows` and `value_at`.
 
     What colours mean stands in the title line, which wraps: nothing is written over the plot or cut by its edge.
     """
-
-    resized = Signal()
 
     title = ""
     bottom = ""
@@ -47,7 +38,7 @@ class Chart(QWidget):
     def __init__(self, series: RoundSeries, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.series = series
-        self.plot = pg.PlotWidget(viewBox=pg.ViewBox(enableMenu=False))
+        self.plot = KeptPlot(viewBox=pg.ViewBox(enableMenu=False))
         self.plot.setAccessibleName(self.title)
         self.item: pg.PlotItem = self.plot.getPlotItem()
         self.item.setMenuEnabled(False)
@@ -59,12 +50,14 @@ class Chart(QWidget):
         self.view.setMouseEnabled(x=True, y=False)
         self.view.setDefaultPadding(0)
         self._moved = False
+        self._bottom_shown: bool | None = None
         self._room = AxisRoom(self.item)
         self._ranges: tuple[float, float, float, bool] | None = None
         for side in ("bottom", "left"):
             self.item.getAxis(side).enableAutoSIPrefix(False)
         self.item.getAxis("bottom").setStyle(hideOverlappingLabels=RIGHT)
         self.view.sigRangeChangedManually.connect(self._user_moved)
+        self.view.sigRangeChanged.connect(self.plot.outdate)
         self.plot.scene().sigMouseMoved.connect(self._mouse_moved)
         self.plot.scene().sigMouseClicked.connect(self._mouse_clicked)
         self.empty = QLabel(EMPTY, self.plot, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
@@ -114,8 +107,9 @@ class Chart(QWidget):
 
     def refresh(self) -> None:
         """Draw what the series holds now."""
-        self.draw()
-        settle(self.item)
+        with self.plot.painted_once():
+            self.draw()
+            settle(self.item)
         self.empty.setText(EMPTY)
         self.empty.setVisible(not self.series.count)
         self.plot.setAccessibleDescription(self.summary())
@@ -126,15 +120,18 @@ class Chart(QWidget):
         self.empty.show()
         self.plot.setAccessibleDescription(COMING)
 
-    def cover(self) -> None:
-        """Size or look have changed: draw the picture a moment later, with `uncover`."""
+    def cover(self, forget: bool = False) -> None:
+        """Size or look (`forget`) have changed: lay out and paint a moment later, with `uncover`."""
         if self.series.count:
-            self.empty.setText("")
-            self.empty.show()
+            self.plot.hold(forget)
 
     def uncover(self) -> None:
-        """Show the picture."""
-        self.empty.setVisible(not self.series.count or self.empty.text() == COMING)
+        """Show the right picture."""
+        if self.plot.held:
+            self.plot.release()
+            with self.plot.painted_once():
+                self._show_bottom()
+                settle(self.item)
 
     def summary(self) -> str:
         """One line for those who cannot see the chart."""
@@ -169,7 +166,9 @@ class Chart(QWidget):
         self._room.fit(self._ranges[2] if self._ranges else 0.0, theme().font(TICKS))
         style = {"color": muted.name(), "font-size": f"{theme().font_size * 0.8:.1f}pt"}
         self.item.getAxis("bottom").setLabel(self.bottom, **style)
+        self._bottom_shown = None
         self._show_bottom()
+        self.plot.outdate()
         self.name.setFont(theme().font(0.9))
         self.entitle()
         self.value.restyle()
@@ -187,8 +186,8 @@ class Chart(QWidget):
         """Keep the empty text over the plot."""
         super().resizeEvent(event)
         self.empty.setGeometry(self.plot.rect())
-        self._show_bottom()
-        self.resized.emit()
+        if not self.plot.held:
+            self._show_bottom()
 
     def leaveEvent(self, event: Any) -> None:
         """Nothing is hovered any more."""
@@ -215,7 +214,11 @@ class Chart(QWidget):
         self.plot.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)  # it would like 640 × 480
 
     def _show_bottom(self) -> None:
-        self.item.getAxis("bottom").showLabel(self.height() >= LABEL_HEIGHT)
+        shown = self.height() >= LABEL_HEIGHT
+        if shown != self._bottom_shown:
+            self._bottom_shown = shown
+            self.item.getAxis("bottom").showLabel(shown)
+            self.plot.outdate()
 
     def _user_moved(self, *_: object) -> None:
         self._moved = True

@@ -96,7 +96,7 @@ class PlotPanel(QWidget):
         self._reveal = QTimer(self, interval=REVEAL_MS, singleShot=True)
         self._reveal.timeout.connect(self._uncover_next)
         for chart in self.charts.values():
-            chart.resized.connect(partial(self._cover, chart))
+            chart.plot.size_changed.connect(partial(self._cover, chart))
         selection.turn_changed.connect(self._turn_changed)
         selection.rounds_changed.connect(self._changed)
         self.set_shown(AT_FIRST)
@@ -131,6 +131,7 @@ class PlotPanel(QWidget):
         """One chart for that file, PNG or CSV by its ending: drawn now, written by the call, from any thread."""
         self.series.update(self._selection.turn)
         chart = self.charts[name]
+        chart.uncover()
         if path.suffix == ".csv":
             return partial(write_text, path, csv_text(chart))
         chart.refresh()
@@ -141,14 +142,14 @@ class PlotPanel(QWidget):
         super().changeEvent(event)
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
             for name in self.shown:
-                self._cover(self.charts[name])
+                self._cover(self.charts[name], forget=True)
 
-    def _cover(self, chart: Chart) -> None:
+    def _cover(self, chart: Chart, forget: bool = False) -> None:
         """While a reply streams: the whole window with all charts anew would be too much for one turn."""
         turn = self._selection.turn
         if turn is None or turn.end is not None:
             return
-        chart.cover()
+        chart.cover(forget)
         if chart not in self._covered:
             self._covered.append(chart)
         if not self._reveal.isActive():

@@ -109,3 +109,4 @@ class RoundChart(Chart):
             mark.setVisible(shown)
             if shown:
                 mark.setRegion((index + 0.5, index + 1.5))
+        self.plot.outdate()

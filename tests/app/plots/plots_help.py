@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import pyqtgraph as pg
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QTextDocument
 
 NAMES = ["acceptance", "speed", "time", "depth", "rank"]
+
+
+class Paints:
+    """Counts how often each plot is really painted, by plot, from here on."""
+
+    def __init__(self, monkeypatch):
+        self.counts: Counter[pg.PlotWidget] = Counter()
+
+        def paint(plot, event):
+            self.counts[plot] += 1
+            return pg.GraphicsView.paintEvent(plot, event)
+
+        monkeypatch.setattr(pg.PlotWidget, "paintEvent", paint, raising=False)
 
 
 def settle(panel, qtbot, count):

@@ -6,12 +6,12 @@ import time
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QEvent, QObject, QPointF, Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QToolButton
 
 from app.plots.panel import AT_FIRST, STAGGER_MS
 from engine import Turn
-from tests.app.plots.plots_help import NAMES, place, settle
+from tests.app.plots.plots_help import NAMES, Paints, place, settle
 from tests.fake_engine import long_turn
 from tests.fake_turn import fake_turn
 
@@ -192,22 +192,21 @@ def test_charts_of_another_size_are_drawn_one_by_one_while_a_reply_streams(panel
     selection.show_turn(running)
     settle(panel, qtbot, 6)
     shown = [panel.charts[name] for name in panel.shown]
-    qtbot.waitUntil(lambda: not any(chart.empty.isVisible() for chart in shown))
     panel.resize(panel.width() - 90, panel.height() - 30)
-    covered = [sum(chart.empty.isVisible() for chart in shown)]
-    while covered[-1]:
+    waiting = [sum(chart.plot.held for chart in shown)]
+    while waiting[-1]:
         panel._reveal.timeout.emit()
-        covered.append(sum(chart.empty.isVisible() for chart in shown))
-    assert covered == list(range(len(shown), -1, -1))
+        waiting.append(sum(chart.plot.held for chart in shown))
+    assert waiting == list(range(len(shown), -1, -1))
     panel._reveal.stop()
 
 
-def test_charts_of_a_reply_that_is_over_are_never_covered(panel, selection, qtbot):
+def test_charts_of_a_reply_that_is_over_never_wait(panel, selection, qtbot):
     """Nothing is computed then, so nothing need wait."""
     selection.show_turn(fake_turn(1))
     settle(panel, qtbot, 20)
     panel.resize(panel.width() - 90, panel.height() - 30)
-    assert not any(panel.charts[name].empty.isVisible() for name in panel.shown)
+    assert not any(panel.charts[name].plot.held for name in panel.shown)
 
 
 def test_the_charts_of_another_reply_do_not_wait(panel, selection, qtbot):
@@ -242,21 +241,7 @@ def test_another_turn_touches_each_chart_once_in_its_redraw(panel, selection, qt
     assert drawn[6:] == list(panel.shown)
 
 
-class Paints(QObject):
-    """Counts the pictures made of a chart."""
-
-    def __init__(self, chart) -> None:
-        super().__init__(chart)
-        self.count = 0
-        chart.plot.viewport().installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """One more."""
-        self.count += event.type() == QEvent.Type.Paint
-        return False
-
-
-def test_a_redraw_makes_one_picture(panel, selection, qtbot):
+def test_a_redraw_makes_one_picture(panel, selection, qtbot, monkeypatch):
     """Axes that found out while painting that they want another width made three, of 8 ms each, of a growing turn."""
     panel.set_shown(AT_FIRST)
     turn = long_turn(fake_turn(1, rounds=6), 300)
@@ -264,13 +249,12 @@ def test_a_redraw_makes_one_picture(panel, selection, qtbot):
     selection.show_turn(growing)
     qtbot.waitUntil(lambda: not panel._reveal.isActive())
     qtbot.wait(50)
-    counts = {name: Paints(panel.charts[name]) for name in panel.shown}
+    painted = Paints(monkeypatch)
     for rounds in (3, 30, 120, 300):
-        for count in counts.values():
-            count.count = 0
+        painted.counts.clear()
         growing.rounds[:] = turn.rounds[:rounds]
         selection.refresh()
         panel.flush()
         settle(panel, qtbot, rounds)
         qtbot.wait(80)
-        assert {name: count.count for name, count in counts.items()} == dict.fromkeys(counts, 1), rounds
+        assert painted.counts == {panel.charts[name].plot: 1 for name in panel.shown}, rounds
