@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QCloseEvent, QContextMenuEvent, QDragEnterEvent, QDropEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QApplication, QMainWindow
+from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from app.actions import Actions
 from app.commands import connect_commands, fill_recordings
@@ -102,6 +102,20 @@ class MainWindow(QMainWindow):
     def start(self) -> None:
         """Start the engine; the window is on the screen already."""
         self.models.start()
+
+    def picture_parts(self) -> list[list[QWidget]]:
+        """What is drawn together where the whole window is drawn anew, each group in some 10 ms: what is read first."""
+        p, tree = self.panels, self.panels.tree
+        return [
+            [p.middle],
+            [tree.across],
+            [tree.header, tree.legend, tree.phase_bar],
+            [tree.timeline, tree.kv_strip],
+            [p.chats, p.chat_settings],
+            [self.menuBar(), self.toolbar, p.status],
+            [p.sliders],
+            [p.plots],
+        ]
 
     def say(self, text: str) -> None:
         """Good news."""

@@ -110,7 +110,7 @@ class Theme(QObject):
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
         self.changed = Listeners(self)
-        self._pictures = HeldPictures()
+        self._pictures = HeldPictures(self)
         self.changed.ended.connect(self._pictures.release)
         self._app = app
         self._mode: Mode = "system"
