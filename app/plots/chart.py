@@ -122,8 +122,7 @@ class Chart(QWidget):
 
     def cover(self, forget: bool = False) -> None:
         """Size or look (`forget`) have changed: lay out and paint a moment later, with `uncover`."""
-        if self.series.count:
-            self.plot.hold(forget)
+        self.plot.hold(forget or not self.series.count)
 
     def uncover(self) -> None:
         """Show the right picture."""

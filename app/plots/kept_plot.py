@@ -30,6 +30,11 @@ class KeptPlot(pg.PlotWidget):
     _right = False  # whether painting would give the same picture
     _resized = False  # while it was held
 
+    @property
+    def kept(self) -> bool:
+        """Whether there is a picture, of whatever size."""
+        return self._picture is not None
+
     @contextmanager
     def painted_once(self) -> Iterator[None]:
         """Paints after what is done inside, for now and for the next pictures of the window."""

@@ -145,9 +145,10 @@ class PlotPanel(QWidget):
                 self._cover(self.charts[name], forget=True)
 
     def _cover(self, chart: Chart, forget: bool = False) -> None:
-        """While a reply streams: the whole window with all charts anew would be too much for one turn."""
+        """The whole window with all charts anew would be too much for one turn; more so while a reply streams."""
         turn = self._selection.turn
-        if turn is None or turn.end is not None:
+        running = turn is not None and turn.end is None
+        if not running and (forget or not chart.plot.kept):
             return
         chart.cover(forget)
         if chart not in self._covered:

@@ -115,3 +115,16 @@ def test_a_chart_that_waits_is_saved_in_its_right_size(chart, panel, tmp_path):
     panel.export("acceptance", tmp_path / "chart.png")()
     assert not chart.plot.held
     assert chart.view.width() < chart.width()
+
+
+def test_a_plot_under_its_words_waits_too(chart, panel, selection, painted, qtbot):
+    """In the first seconds of a reply nothing is drawn yet, and every step of a border laid out all plots."""
+    selection.show_turn(Turn(fake_turn(2).start))
+    QApplication.processEvents()
+    size = chart.view.size()
+    panel.resize(panel.width() - 60, panel.height() - 30)
+    assert chart.view.size() == size
+    while panel._covered:
+        panel._uncover_next()
+    assert chart.view.size() != size
+    assert chart.empty.isVisible()
