@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -14,12 +14,14 @@ from shiboken6 import isValid
 from app.one_by_one import TURN_SECONDS
 
 Call = Callable[[], object]
+STEPS = 4  # steps are dear: behind one no other thing is begun in this turn unless it took less than such a part of it
 
 
 class Listeners(QObject):
     """In place of a signal without arguments.
 
-    The first are told at once, the others soon after, in the order in which they came. Methods do not keep their
+    The first are told at once, the others soon after, in the order in which they came. Whoever has too much to do for
+    one turn is a generator: it goes on behind each `yield`, as a rule in the next turn. Methods do not keep their
     objects alive, and those whose object is gone are forgotten.
 
     Signals:
@@ -32,6 +34,7 @@ class Listeners(QObject):
         super().__init__(parent)
         self._all: list[Callable[[], Call | None]] = []
         self._left: list[Callable[[], Call | None]] = []
+        self._steps: tuple[Call, Iterator[object]] | None = None  # of the one that is being told
         self._timer = QTimer(self, interval=0, singleShot=True)
         self._timer.timeout.connect(self._go_on)
 
@@ -43,27 +46,40 @@ class Listeners(QObject):
         """Tell it no more."""
         self._all = [known for known in self._all if known() != call]
         self._left = [known for known in self._left if known() != call]
+        if self._steps is not None and self._steps[0] == call:
+            self._steps = None
 
     def emit(self) -> None:
         """Tell all, from the first; whoever has not heard of an earlier change hears of this one only."""
         self._all = [known for known in self._all if _alive(known())]
-        self._left = list(self._all)
+        self._left, self._steps = list(self._all), None
         self._go_on()
 
     def _go_on(self) -> None:
-        until = time.perf_counter() + TURN_SECONDS
-        if not self._left:
+        began = time.perf_counter()
+        if not self._left and self._steps is None:
             self.ended.emit()
             return
         try:
-            while self._left:
-                call = self._left.pop(0)()
-                if _alive(call):
-                    call()  # type: ignore[misc]
-                if time.perf_counter() > until:
+            while self._steps is not None or self._left:
+                most = TURN_SECONDS / STEPS if self._tell() else TURN_SECONDS
+                if time.perf_counter() - began > most:
                     break
         finally:  # one that fails keeps nobody else from hearing
             self._timer.start()  # also when all have heard: what is drawn at the end is dear enough for its own turn
+
+    def _tell(self) -> bool:
+        """Tell the next one, or have one go on; whether it was a step of one that has much to do."""
+        if self._steps is None:
+            call = self._left.pop(0)()
+            told = call() if call is not None and _alive(call) else None
+            if not isinstance(told, Iterator):
+                return False
+            self._steps = (call, told)  # type: ignore[assignment]
+        (call, steps), self._steps = self._steps, None  # type: ignore[misc]
+        if _alive(call) and next(steps, steps) is not steps:
+            self._steps = (call, steps)  # type: ignore[assignment]
+        return True
 
 
 def _alive(call: Any) -> bool:

@@ -5,12 +5,12 @@ Shows what it is given; what the user wants leaves as signals. Knows no store an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.chat import look
 from app.chat.find_bar import FindBar
 from app.chat.finder import Finder
 from app.chat.flow import Flow
@@ -19,6 +19,7 @@ from app.chat.guessed_height import guessed_height
 from app.chat.message_focus import MessageFocus
 from app.chat.message_view import MessageView
 from app.chat.overlay import Overlay
+from app.chat.restyle import restyle, set_sheet
 from app.chat.shown import ShownMessages
 from app.chat.token_link import TokenLink
 from app.selection import Selection
@@ -60,7 +61,8 @@ class ConversationView(QWidget):
         self.tokens.trace_needed.connect(self.trace_needed)
         self.tokens.turn_wanted.connect(self.turn_wanted)
         theme().changed.connect(self.restyle)
-        self.restyle()
+        set_sheet(self.flow)
+        self.overlay.restyle()
 
     def _build(self) -> None:
         outer = QVBoxLayout(self)
@@ -239,13 +241,6 @@ class ConversationView(QWidget):
 
     # --- look
 
-    def restyle(self) -> None:
-        """Take the theme's colours and size; messages out of view are made anew when they come near."""
-        self.flow.drop_unseen()
-        colors = theme()
-        back = f"QScrollArea {{ background: {colors.color('surface').name()}; }}"
-        self.flow.setStyleSheet(f"{back} {look.conversation(colors)}")
-        self.overlay.restyle()
-        for view in self.views():
-            view.restyle()
-        self.flow.remeasure()
+    def restyle(self) -> Iterator[None]:
+        """Take the theme's colours and size, a step for each `next`."""
+        return restyle(self.flow, self.overlay)

@@ -1,10 +1,13 @@
 """Many are told of one change without holding the window."""
 
 import gc
+import itertools
+import time
+from collections.abc import Iterator
 
 import pytest
 import shiboken6
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QCoreApplication, QObject
 from pytestqt.qtbot import QtBot
 
 from app import listeners
@@ -101,3 +104,57 @@ def test_the_end_comes_in_a_turn_of_its_own(qtbot: QtBot) -> None:
     told.emit()
     qtbot.waitUntil(lambda: "ended" in heard)
     assert heard == ["hearer", "hearer", "ended"]
+
+
+class Slow(Hearer):
+    """Needs three turns for a change."""
+
+    def hear(self) -> Iterator[None]:  # type: ignore[override]
+        """Write down each."""
+        for step in range(3):
+            self.heard.append((self.name, step))
+            yield
+
+
+def test_one_with_much_to_do_does_a_step_per_turn(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The style of a conversation and of its messages in one turn held the window for 25 ms."""
+    monkeypatch.setattr(listeners, "TURN_SECONDS", 1e-9)
+    heard: list[object] = []
+    told, slow, after = Listeners(), Slow(heard, "slow"), Hearer(heard, "after")
+    told.connect(slow.hear)
+    told.connect(after.hear)
+    told.ended.connect(lambda: heard.append("ended"))
+    told.emit()
+    lengths = [len(heard)]
+    until = time.monotonic() + 5
+    while "ended" not in heard and time.monotonic() < until:
+        QCoreApplication.processEvents()
+        lengths.append(len(heard))
+    assert heard == [("slow", 0), ("slow", 1), ("slow", 2), "after", "ended"]
+    assert max(b - a for a, b in itertools.pairwise([0, *lengths])) == 1
+
+
+def test_a_second_change_begins_its_steps_anew(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The steps left over from the first change would show half of each."""
+    monkeypatch.setattr(listeners, "TURN_SECONDS", 1e-9)
+    heard: list[object] = []
+    told, slow = Listeners(), Slow(heard, "slow")
+    told.connect(slow.hear)
+    told.emit()
+    told.emit()
+    qtbot.waitUntil(lambda: len(heard) == 4)
+    qtbot.wait(10)
+    assert heard == [("slow", 0), ("slow", 0), ("slow", 1), ("slow", 2)]
+
+
+def test_one_that_goes_between_its_steps_is_not_told_on(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page may be closed while it takes the new colours."""
+    monkeypatch.setattr(listeners, "TURN_SECONDS", 1e-9)
+    heard: list[object] = []
+    told, slow, after = Listeners(), Slow(heard, "slow"), Hearer(heard, "after")
+    told.connect(slow.hear)
+    told.connect(after.hear)
+    told.emit()
+    shiboken6.delete(slow)
+    qtbot.waitUntil(lambda: "after" in heard)
+    assert heard == [("slow", 0), "after"]
