@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
@@ -28,7 +28,7 @@ REFRESH_MS, SLOWEST_MS = 150, 6000  # between two redraws
 FIRST_MS = 4000  # at most, from the start of a reply to its first picture
 SHARE = 300  # a redraw may cost this part of the time between two: the engine needs the processor more
 STAGGER_MS = 25  # between two charts: painted in one go they would hold up everything else
-REVEAL_MS = 40  # the same for charts that were laid out anew
+REVEAL_MS, LONGEST_MS = 40, 150  # the same for charts that were laid out anew; not while the size still changes, but …
 CHART_WIDTH = 190
 AT_FIRST = ("acceptance", "speed", "time")
 
@@ -86,6 +86,8 @@ class PlotPanel(QWidget):
         self.series, self.charts = made.series, made.charts
         self.buttons: dict[str, QToolButton] = {}
         self._covered: list[Chart] = []  # of another size or look since they were drawn
+        self._since = QElapsedTimer()  # the first of them, or the last picture of one
+        self._since.invalidate()
         self._grid = FlowGrid(CHART_WIDTH, stretch_rows=True)
         self._arrange()
         self._throttle = Throttle(self._redraw_soon, REFRESH_MS, self)
@@ -153,13 +155,17 @@ class PlotPanel(QWidget):
         chart.cover(forget)
         if chart not in self._covered:
             self._covered.append(chart)
-        if not self._reveal.isActive():
+        if not self._since.isValid():
+            self._since.start()
+        if self._since.elapsed() < LONGEST_MS or not self._reveal.isActive():
             self._reveal.start()
 
     def _uncover_next(self) -> None:
         if self._covered:
             self._covered.pop(0).uncover()
+        self._since.invalidate()
         if self._covered:
+            self._since.start()
             self._reveal.start()
 
     def showEvent(self, event: QShowEvent) -> None:

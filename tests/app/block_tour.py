@@ -79,7 +79,8 @@ class TourDriver(Driver):
             profile.disable()
         dog.stop()
         mark = " <<" if dog.longest_cpu_ms > LIMIT_MS else " <" if dog.longest_ms > LIMIT_MS else ""
-        print(f"{action.name:60} {dog.longest_ms:4.0f}  {dog.longest_cpu_ms:4.0f}{mark}", flush=True)
+        ended = " (the reply ended meanwhile)" if action.chat and not self.window.turns.running else ""
+        print(f"{action.name:60} {dog.longest_ms:4.0f}  {dog.longest_cpu_ms:4.0f}{mark}{ended}", flush=True)
         if options.stacks and dog.blocks:
             print(dog.report())
         if self.costs is not None:

@@ -204,6 +204,8 @@ def test_charts_of_another_size_are_drawn_one_by_one_while_a_reply_streams(panel
 def test_charts_without_a_picture_wait_only_for_a_reply_that_streams(panel, selection, qtbot):
     """With nothing to show meanwhile a chart would be blank for a moment, for no reason."""
     for chart in panel.charts.values():
+        chart.plot.hold(forget=True)
+        chart.plot.release()
         assert not chart.plot.kept
     panel.resize(panel.width() - 90, panel.height() - 30)
     assert not any(panel.charts[name].plot.held for name in panel.shown)
