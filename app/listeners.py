@@ -14,6 +14,7 @@ from shiboken6 import isValid
 from app.one_by_one import TURN_SECONDS
 
 Call = Callable[[], object]
+FIRST_MS = 5  # so that the turn which lays out for another text size is one in which nobody is told
 STEPS = 4  # steps are dear: behind one no other thing is begun in this turn unless it took less than such a part of it
 
 
@@ -54,6 +55,8 @@ class Listeners(QObject):
         self._all = [known for known in self._all if _alive(known())]
         self._left, self._steps = list(self._all), None
         self._go_on()
+        if self._left or self._steps is not None:
+            self._timer.start(FIRST_MS)
 
     def _go_on(self) -> None:
         began = time.perf_counter()
@@ -66,7 +69,7 @@ class Listeners(QObject):
                 if time.perf_counter() - began > most:
                     break
         finally:  # one that fails keeps nobody else from hearing
-            self._timer.start()  # also when all have heard: what is drawn at the end is dear enough for its own turn
+            self._timer.start(0)  # also when all have heard: what is drawn at the end is dear enough for its own turn
 
     def _tell(self) -> bool:
         """Tell the next one, or have one go on; whether it was a step of one that has much to do."""

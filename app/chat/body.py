@@ -7,10 +7,12 @@ Markdown is shown at most four times a second, more rarely where it is long.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from app.chat.block_splitter import BlockSplitter
 from app.chat.code_block import CodeBlock, CodeView
@@ -86,10 +88,13 @@ class MarkdownBody(QWidget):
         tail, self._splitter = self._splitter.tail, BlockSplitter()
         self._show(tail, self._take_tail())
 
-    def restyle(self) -> None:
-        """Take the theme's colours and size."""
+    def restyle(self) -> Iterator[None]:
+        """Take the theme's colours and size, a block for each `next`, and its height with it."""
         for block in self.blocks():
-            block.restyle()
+            if isValid(block):  # the tail may have been replaced meanwhile
+                block.restyle()
+                block.heightForWidth(block.width())  # kept: not all heights at once when the column is measured
+                yield
 
     def _grow_tail(self, new: str) -> None:
         code = self._splitter.code()

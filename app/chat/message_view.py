@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QWidget
@@ -44,8 +46,7 @@ class MessageView(MessageFrame):
 
     def __init__(self, message: Message, running: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(message.role == "user", parent)
-        self.message = message
-        self.text = message.content
+        self.message, self.text = message, message.content
         self._waiting = ""  # streamed text that the hidden Markdown has not had yet
         self.running = running
         self.editor: EditBox | None = None
@@ -152,12 +153,15 @@ class MessageView(MessageFrame):
         QGuiApplication.clipboard().setText(self.text)
         self.header.show_copied()
 
-    def restyle(self) -> None:
-        """Take the theme's colours and size."""
+    def restyle(self) -> Iterator[None]:
+        """Take the theme's colours and size, a step for each `next`."""
         self._restyle_frame()
         if self.tokens is not None:
             self.tokens.restyle()
-        self.body.restyle()
+        if isinstance(self.body, MarkdownBody):
+            yield from self.body.restyle()
+        else:
+            self.body.restyle()
 
     def _restyle_frame(self) -> None:
         for label in (self._footer, self._legend, self._note):

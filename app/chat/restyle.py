@@ -20,8 +20,8 @@ from app.theme import theme
 class Styled(Protocol):
     """A widget that does not take all of the look by itself."""
 
-    def restyle(self) -> None:
-        """Take the theme's colours and size."""
+    def restyle(self) -> Iterator[None]:
+        """Take the theme's colours and size, a step for each `next`."""
 
 
 def set_sheet(flow: Flow) -> None:
@@ -36,10 +36,11 @@ def restyle(flow: Flow, overlay: Overlay) -> Iterator[None]:
     flow.drop_unseen()
     yield
     set_sheet(flow)
+    yield
     for widget in flow.widgets():
-        yield
-        if isValid(widget) and isinstance(widget, Styled):
-            widget.restyle()
+        steps = widget.restyle() if isinstance(widget, Styled) else iter(())
+        while isValid(widget) and next(steps, steps) is not steps:
+            yield
     yield
     overlay.restyle()
     flow.remeasure()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
+
 import pytest
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -48,3 +51,21 @@ def test_it_looks_as_one_made_in_the_new_look(qtbot: QtBot, mode: str, size: flo
     qtbot.wait(50)
     assert looks(view) != before
     assert looks(view) == looks(shown(qtbot))
+
+
+def test_every_block_of_a_message_is_a_step(qtbot: QtBot) -> None:
+    """A long reply on the screen held the window for 20 ms when the size of its text changed."""
+    view = ConversationView(Selection())
+    qtbot.addWidget(view)
+    view.resize(700, 900)
+    view.show()
+    view.set_messages([message(1, text="\n\n".join(["Words.", "```python\n1\n```"] * 5))])
+    qtbot.waitUntil(lambda: len(view.views()) == 1)
+    blocks = view.views()[0].body.blocks()
+    done: list[QWidget] = []
+    for block in blocks:
+        block.restyle = partial(done.append, block)
+    counts = [0, *(len(done) for _ in view.restyle())]
+    assert done == blocks
+    assert len(blocks) == 10
+    assert max(after - before for before, after in pairwise(counts)) == 1
