@@ -43,6 +43,7 @@ class SpeedChart(RoundChart):
         else:
             self.plot.setToolTip(f"The line of plain decoding is missing: {reason}.")
         self.entitle()
+        self.plot.outdate()
         if not self.outdated:
             self.draw()
 

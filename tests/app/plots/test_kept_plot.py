@@ -128,3 +128,12 @@ def test_a_plot_under_its_words_waits_too(chart, panel, selection, painted, qtbo
         panel._uncover_next()
     assert chart.view.size() != size
     assert chart.empty.isVisible()
+
+
+def test_the_line_of_plain_decoding_comes_into_the_picture(chart, panel):
+    """It is measured while a reply may stand there, drawn and kept."""
+    speed = panel.charts["speed"]
+    speed.refresh()
+    panel.set_plain(3.0)
+    QApplication.processEvents()
+    assert right(speed.plot)
