@@ -13,6 +13,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 
+from app import own_turn
 from app.engine_api import EngineLoader, ModelInfo, real_engine
 from app.jobs import Calibrate, Count, Generate, Job, Load, Recorder, Run, Start
 from app.pace import Pace
@@ -85,7 +86,7 @@ class EngineLink(QObject):
         self.worker = EngineWorker(self._reports, load_engine)
         self.worker.moveToThread(self.thread_)
         self._timer = QTimer(self, interval=IDLE_MS, timerType=Qt.TimerType.PreciseTimer)
-        self._timer.timeout.connect(self.drain)
+        self._timer.timeout.connect(self._look)
 
     def start(self) -> int:
         """Start the thread, if it does not run yet, and import the engine in it."""
@@ -205,6 +206,12 @@ class EngineLink(QObject):
         self.pace.look()
         slow = STOPPING_MS if self._stopping else min(self.pace.interval(BUSY_MS), SLOWEST_MS)
         self._timer.setInterval(slow if self.busy else IDLE_MS)
+
+    def _look(self) -> None:
+        """What else is dear should not come in the same turn as the records of many rounds."""
+        began = own_turn.clock()
+        self.drain()
+        own_turn.done(began)
 
     def _tell(self, report: Report) -> None:
         match report:

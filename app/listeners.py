@@ -8,10 +8,11 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 from shiboken6 import isValid
 
 from app.one_by_one import TURN_SECONDS
+from app.own_turn import OwnTurn
 
 Call = Callable[[], object]
 FIRST_MS = 5  # so that the turn which lays out for another text size is one in which nobody is told
@@ -36,8 +37,8 @@ class Listeners(QObject):
         self._all: list[Callable[[], Call | None]] = []
         self._left: list[Callable[[], Call | None]] = []
         self._steps: tuple[Call, Iterator[object]] | None = None  # of the one that is being told
-        self._timer = QTimer(self, interval=0, singleShot=True)
-        self._timer.timeout.connect(self._go_on)
+        self._timer = OwnTurn(self, 0)
+        self._timer.due.connect(self._go_on)
 
     def connect(self, call: Call) -> None:  # type: ignore[override]
         """Tell this one too."""

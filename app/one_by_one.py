@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject
+
+from app.own_turn import OwnTurn
 
 TURN_SECONDS = 0.008  # after so long in one turn of the event loop whoever has much to do begins nothing else
 GAP_MS = 12  # between two parts: the picture of the first, and what it left for later turns, come before the second
@@ -19,8 +21,8 @@ class OneByOne(QObject):
     def __init__(self, parent: QObject | None = None, gap_ms: int = GAP_MS) -> None:
         super().__init__(parent)
         self._left: list[Callable[[], object]] = []
-        self._timer = QTimer(self, interval=gap_ms, singleShot=True)
-        self._timer.timeout.connect(self._go_on)
+        self._timer = OwnTurn(self, gap_ms)
+        self._timer.due.connect(self._go_on)
 
     def begin(self, *parts: Callable[[], object]) -> None:
         """Do these, one per turn, none in the present one."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject
 
+from app.own_turn import OwnTurn
 from app.pace import Pace
 
 
@@ -17,8 +18,8 @@ class Throttle(QObject):
         self._call = call
         self._interval, self._pace = interval_ms, pace
         self._wanted = False
-        self._timer = QTimer(self, singleShot=True)
-        self._timer.timeout.connect(self._expired)
+        self._timer = OwnTurn(self, interval_ms)
+        self._timer.due.connect(self._expired)
 
     def __call__(self) -> None:
         """Ask for a run."""

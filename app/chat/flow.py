@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollArea, QWidget
 from app.chat.column import Column
 from app.chat.flow_items import Item, near, order_tabs, tops
 from app.one_by_one import TURN_SECONDS
+from app.own_turn import OwnTurn
 from app.theme import GAP, GAP_LARGE
 
 BOTTOM_SLACK, LINE = 4, 40  # pixels from the end that still count as the end; that must be seen of a place
@@ -49,14 +50,12 @@ class Flow(QScrollArea):
         self.following = True
         self._placing = self._painted = False
         self._anchor: tuple[int, int] = (0, 0)  # item and pixels of it above the view
-        self._soon = QTimer(self, interval=0, singleShot=True)
-        self._soon.timeout.connect(self._place_some)
-        self._rest = QTimer(self, interval=0, singleShot=True)
-        self._rest.timeout.connect(self._place_some)
+        self._soon, self._rest, self._ahead = OwnTurn(self, 0), OwnTurn(self, 0), OwnTurn(self, AHEAD_MS)
+        self._soon.due.connect(self._place_some)
+        self._rest.due.connect(self._place_some)
+        self._ahead.due.connect(self._make_ahead)
         self._order = QTimer(self, interval=ORDER_MS, singleShot=True)
         self._order.timeout.connect(lambda: order_tabs(self, self.column.items))
-        self._ahead = QTimer(self, interval=AHEAD_MS, singleShot=True)
-        self._ahead.timeout.connect(self._make_ahead)
         self.column.made.connect(lambda *_: self._order.start())
         self.column.changed.connect(self._content_changed)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)

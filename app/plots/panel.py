@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QElapsedTimer, QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QEvent, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
 from app.flow_grid import FlowGrid
+from app.own_turn import OwnTurn
 from app.plots.acceptance_chart import AcceptanceChart
 from app.plots.bar_chart import DepthChart, RankChart
 from app.plots.chart import Chart
@@ -93,10 +94,10 @@ class PlotPanel(QWidget):
         self._throttle = Throttle(self._redraw_soon, REFRESH_MS, self)
         self._waiting: list[str] = []  # charts of a redraw that has begun
         self._cost = 0.0  # of it so far, in milliseconds
-        self._next = QTimer(self, interval=STAGGER_MS, singleShot=True)
-        self._next.timeout.connect(self._draw_next)
-        self._reveal = QTimer(self, interval=REVEAL_MS, singleShot=True)
-        self._reveal.timeout.connect(self._uncover_next)
+        self._next = OwnTurn(self, STAGGER_MS)
+        self._next.due.connect(self._draw_next)
+        self._reveal = OwnTurn(self, REVEAL_MS)
+        self._reveal.due.connect(self._uncover_next)
         for chart in self.charts.values():
             chart.plot.size_changed.connect(partial(self._cover, chart))
         selection.turn_changed.connect(self._turn_changed)

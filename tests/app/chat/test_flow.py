@@ -52,7 +52,7 @@ def test_a_chat_is_shown_a_few_messages_at_a_time_and_none_moves(qtbot, column: 
     assert len(seen[0]) == 1
     assert set(seen[0]) == ({40} if at_end else {1})
     while len(seen[-1]) < 5:
-        column._rest.timeout.emit()
+        column._rest.due.emit()
         seen.append(bottoms(column))
         assert len(seen[-1]) <= len(seen[-2]) + 1
     for before, after in itertools.pairwise(seen):

@@ -195,7 +195,7 @@ def test_charts_of_another_size_are_drawn_one_by_one_while_a_reply_streams(panel
     panel.resize(panel.width() - 90, panel.height() - 30)
     waiting = [sum(chart.plot.held for chart in shown)]
     while waiting[-1]:
-        panel._reveal.timeout.emit()
+        panel._reveal.due.emit()
         waiting.append(sum(chart.plot.held for chart in shown))
     assert waiting == list(range(len(shown), -1, -1))
     panel._reveal.stop()
