@@ -145,7 +145,8 @@ class ChatList(ChatSide):
             if neighbour is None:
                 self.new_chat()
             else:
-                self._show(neighbour.data(CHAT))
+                self.select(neighbour.data(CHAT))
+                self.chosen.emit(self._current)
         self.list.setFocus()
 
     def undo_delete(self) -> None:
