@@ -35,7 +35,7 @@ def folder() -> Path:
 
 @pytest.fixture(scope="module")
 def model(folder: Path) -> Iterator[Model]:
-    """With one thread: other tests may run beside these, and two threads that wait for each other take twice as long."""
+    """With one thread: tests may run beside these, and two threads that wait for each other take twice as long."""
     model = Model.load(folder, threads=1)
     yield model
     model.close()
