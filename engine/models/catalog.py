@@ -56,6 +56,7 @@ CATALOG: tuple[CatalogEntry, ...] = (
         gguf_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         gguf_size=98_362_432,
         draft_head="smollm2-135m-eagle3",
+        mtp_head="smollm2-135m-mtp",
         engine=EngineConfig(  # docs/log.md: the fastest of those measured
             eagle_topk=2, eagle_depth=3, draft_predict_length=5, eagle_lookup=2, draft_min_probability=0.15
         ),
