@@ -158,6 +158,10 @@ def _settle() -> None:
     gc.collect()
     theme().set_mode("system")
     theme().set_font_size(FONT_SIZE_DEFAULT)
+    deadline = time.monotonic() + 2  # a change of the look goes on for some turns of the event loop
+    while any(t.isActive() for t in theme().findChildren(QTimer)) and time.monotonic() < deadline:
+        app.processEvents()
+        time.sleep(0.001)
 
 
 def _still_running(before: set[threading.Thread]) -> list[threading.Thread]:

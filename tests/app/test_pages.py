@@ -75,7 +75,8 @@ def test_the_list_is_read_once_and_later_when_a_reply_begins_or_ends(window, mon
     assert reads == []
     qtbot.waitUntil(lambda: reads == [""])
     qtbot.waitUntil(lambda: ended(window), timeout=8000)
-    qtbot.wait(50)
+    qtbot.waitUntil(lambda: len(reads) == 2)
+    qtbot.wait(100)
     assert len(reads) == 2
     assert window.panels.chats.list.count() == 1
 
