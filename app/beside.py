@@ -18,6 +18,7 @@ LOOK_MS = 10
 
 Call = Callable[[], Any]
 Then = Callable[[Any], object]
+Otherwise = Callable[[str], object]  # gets a sentence
 Answer = tuple[int, Any, Exception | None]
 
 

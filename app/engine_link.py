@@ -14,6 +14,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 
 from app import own_turn
+from app.aside import STACK_BYTES
 from app.engine_api import EngineLoader, ModelInfo, real_engine
 from app.jobs import Calibrate, Count, Generate, Job, Load, Recorder, Run, Start
 from app.pace import Pace
@@ -38,7 +39,6 @@ BUSY_MS, IDLE_MS = 33, 150  # how often the queue is emptied; the first is stret
 SLOWEST_MS = 240
 STOPPING_MS = 10
 REPORTS_PER_TICK = 64  # keeps one tick short when recordings are played as fast as possible
-STACK_BYTES = 16 << 20  # some systems give threads half a megabyte, too little for a parser
 
 _abandoned: list[tuple[QThread, EngineWorker]] = []  # threads that did not end in time must not be collected
 

@@ -9,12 +9,9 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.beside import Beside
+from app.beside import Beside, Otherwise, Then
 from app.engine_link import EngineLink
 from app.log import explained
-
-Then = Callable[[Any], object]
-Otherwise = Callable[[str], object]
 
 
 class Tasks(QObject):

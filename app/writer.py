@@ -11,14 +11,11 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QThreadPool, Signal
 
-from app.beside import Beside
+from app.aside import STACK_BYTES
+from app.beside import Beside, Otherwise, Then
 from app.log import explained
 
 PATIENCE = 0.015  # seconds; a write takes 1 to 5 ms, so what was asked for is mostly seen in the same turn of the loop
-STACK_BYTES = 16 << 20  # some systems give threads half a megabyte, too little for a parser
-
-Then = Callable[[Any], object]
-Otherwise = Callable[[str], object]
 
 
 class Writer(QObject):

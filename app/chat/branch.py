@@ -11,8 +11,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from app.beside import Otherwise
 from app.store import Chat, Message, Store, StoreError
-from app.writer import Otherwise, Writer
+from app.writer import Writer
 
 Asked = Callable[[list[Message], bool], object]
 

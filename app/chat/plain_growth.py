@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 
-_WORDS = re.compile(
-    r"(?!.*  )[^\x00-\x1f\\`*_\[\]<>#|~&\u00a0\u0085\u2028\u2029]+"
-)  # no mark, no line break, no second space
+# No mark, no line break, no second space.
+_WORDS = re.compile(r"(?!.*  )[^\x00-\x1f\\`*_\[\]<>#|~&\u00a0\u0085\u2028\u2029]+")
 _PROSE = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)]) +)*[\"'(*_]{0,3}[^\W\d_][^|&\[<\\\r\x00]*")
 _MARKS = frozenset("*_~`")
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import theme
 from app.tree.look import SMALL, Face, Look, look, mix
-from app.tree.paint import BY_KEY, line, paint_focus, paint_frame, paint_lines, paint_mark
+from app.tree.paint import line, paint_focus, paint_frame, paint_lines, paint_mark
+from app.tree.pointed import Pointed
 from app.tree.verify_pass import KvCounts, PassRow, pass_rows
 from engine.trace import PhaseName, Round
 
@@ -18,7 +19,7 @@ BEFORE_VERIFY: tuple[PhaseName, ...] = ("root", "level", "prune")
 LEFT, CENTRE = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignHCenter
 
 
-class KvStrip(QWidget):
+class KvStrip(Pointed):
     """Above: the rows of the pass behind those before it. Below: the same cache after the round, compacted.
 
     Signals:
@@ -29,7 +30,6 @@ class KvStrip(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.rows: tuple[PassRow, ...] = ()
         self.counts = KvCounts(0, 0, 0)
         self.step: PhaseName = "commit"
         self.marked = -1
@@ -124,23 +124,8 @@ class KvStrip(QWidget):
         """Point at an appended row."""
         self._point(next((r.row for r in self.rows if self.cell(r.row).contains(event.position())), None))
 
-    def leaveEvent(self, event: QEvent) -> None:
-        """Point at nothing."""
-        self._point(None)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Whoever comes by key starts at a row, which shows where the focus is."""
-        super().focusInEvent(event)
-        if event.reason() in BY_KEY and self.rows:
-            self._point(self.row or 0)
-        self.update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Nothing stays marked, here or elsewhere."""
-        super().focusOutEvent(event)
-        if not self.underMouse():
-            self._point(None)
-        self.update()
+    def _start(self) -> int:
+        return self.row or 0
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows move from row to row, Home and End to the first and the last."""

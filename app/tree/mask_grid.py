@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import theme
 from app.tree.look import SMALL, Face, mix
-from app.tree.paint import BY_KEY, line, paint_focus, paint_lines
+from app.tree.paint import line, paint_focus, paint_lines
+from app.tree.pointed import Pointed
 from app.tree.verify_pass import PassRow, pass_rows, seen_by
 from app.tree.words import plural
 from engine.trace import Round
@@ -19,7 +20,7 @@ NAMES_WIDTH = 12  # letters of a token that fit before its row
 LEFT, RIGHT, CENTRE = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignHCenter
 
 
-class MaskGrid(QWidget):
+class MaskGrid(Pointed):
     """Rows: replayed, root and verified nodes in the order of the pass. Columns: the context, then the same rows.
 
     Signals:
@@ -35,7 +36,6 @@ class MaskGrid(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.rows: tuple[PassRow, ...] = ()
         self.seen: tuple[frozenset[int], ...] = ()
         self.cell: tuple[int, int] | None = None
         self.marked = -1  # node hovered elsewhere
@@ -149,23 +149,8 @@ class MaskGrid(QWidget):
         """Point at a cell."""
         self._point(self.cell_at(event.position()))
 
-    def leaveEvent(self, event: QEvent) -> None:
-        """Point at nothing."""
-        self._point(None)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Whoever comes by key starts at a cell, which shows where the focus is."""
-        super().focusInEvent(event)
-        if event.reason() in BY_KEY and self.rows:
-            self._point(self.cell or (0, 0))
-        self.update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Nothing stays marked, here or elsewhere."""
-        super().focusOutEvent(event)
-        if not self.underMouse():
-            self._point(None)
-        self.update()
+    def _start(self) -> tuple[int, int]:
+        return self.cell or (0, 0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows move from cell to cell."""

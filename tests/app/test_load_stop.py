@@ -53,47 +53,42 @@ def deaf():
 
 
 @pytest.fixture
-def deaf_link(deaf, qtbot):
-    """A link to it with a model loaded."""
-    link = EngineLink(lambda: deaf)
-    link.start()
-    link.load("recorded")
-    qtbot.waitUntil(lambda: link.model is not None and not link.busy)
-    yield link
-    assert link.shut_down()
+def engine(deaf):
+    """What `link` has loaded a model of."""
+    return deaf
 
 
-def test_stop_of_a_load_that_cannot_be_interrupted(deaf, deaf_link, qtbot):
+def test_stop_of_a_load_that_cannot_be_interrupted(deaf, link, qtbot):
     """It took as long as the graph took to be read. What is left of it must neither be heard nor replace a model."""
-    ear, gate = Ear(deaf_link), threading.Event()
+    ear, gate = Ear(link), threading.Event()
     deaf.gate = gate
-    job = deaf_link.load("second")
+    job = link.load("second")
     qtbot.waitUntil(lambda: deaf.began == 2)
     began = time.perf_counter()
-    deaf_link.stop(job)
+    link.stop(job)
     finish(qtbot, ear, job)
     assert time.perf_counter() - began < 0.2
     assert ear.failures == [(job, "Stopped.", "", True)]
-    turn = deaf_link.generate(HELLO, SamplingConfig())  # with the model that was there
+    turn = link.generate(HELLO, SamplingConfig())  # with the model that was there
     finish(qtbot, ear, turn)
     assert len(ear.rounds(turn)) == 5
     deaf.gate = None
-    third = deaf_link.load("third")
+    third = link.load("third")
     finish(qtbot, ear, third)
-    assert deaf_link.model.folder.name == "third"
+    assert link.model.folder.name == "third"
     assert deaf.closed == 1  # the first one
     gate.set()
     qtbot.waitUntil(lambda: deaf.closed == 2)
     assert not any("too late" in step.step for step in ear.progress)
-    assert deaf_link.model.folder.name == "third"
+    assert link.model.folder.name == "third"
 
 
-def test_what_is_quick_is_done_while_a_load_hears_nothing(deaf, deaf_link, qtbot):
+def test_what_is_quick_is_done_while_a_load_hears_nothing(deaf, link, qtbot):
     """A renamed chat waited until the graph was read."""
-    ear, deaf.gate = Ear(deaf_link), threading.Event()
-    deaf_link.load("second")
+    ear, deaf.gate = Ear(link), threading.Event()
+    link.load("second")
     qtbot.waitUntil(lambda: deaf.began == 2)
-    task = deaf_link.run(lambda: "renamed")
+    task = link.run(lambda: "renamed")
     finish(qtbot, ear, task)
     assert ear.answers[task] == "renamed"
 
