@@ -191,10 +191,7 @@ class Composer(QWidget):
         self._show()
 
     def _pressed(self) -> None:
-        if self._busy:
-            self._stop()
-        else:
-            self.send()
+        (self._stop if self._busy else self.send)()
 
     def _escape(self) -> None:
         if self._busy:
@@ -211,15 +208,21 @@ class Composer(QWidget):
     def _show(self) -> None:
         if self._busy:
             self.button.setText("Stopping…" if self._stopping else "■ Stop")
-            self.button.setEnabled(not self._stopping)
+            self._enable(not self._stopping)
             self.button.setToolTip("Stop the running reply (Esc)")
             self.button.setAccessibleName("Stop the reply")
             return
         self.button.setText("Send")
         self.button.setAccessibleName("Send the message")
-        self.button.setEnabled(bool(self.text.strip()) and not self._blocked)
+        self._enable(bool(self.text.strip()) and not self._blocked)
         self.button.setToolTip(self._blocked or "Send the message (Enter)")
         self._say(self._blocked)
+
+    def _enable(self, on: bool) -> None:
+        """A button that rests gives the focus to the field, not to whatever comes next for Tab."""
+        if not on and self.button.hasFocus():
+            self.input.setFocus()
+        self.button.setEnabled(on)
 
     def _say(self, state: str) -> None:
         """One line in the place of the meter: beside it there is room for half of it."""

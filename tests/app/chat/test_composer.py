@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 
 from app.chat.composer import HINTS, Composer
 from app.chat.context_meter import ContextMeter
@@ -71,6 +71,20 @@ def test_it_grows_with_its_text_up_to_a_limit(composer: Composer) -> None:
     assert composer.input.height() > heights[0]
     composer.set_text("")
     assert composer.input.height() == heights[0]
+
+
+def test_the_focus_of_a_button_that_rests_goes_to_the_field(qtbot, on_screen) -> None:
+    """Qt gives it to whatever comes next for Tab: after a click on Stop that was a border between two parts."""
+    around = QWidget()
+    box = QVBoxLayout(around)
+    composer = Composer()
+    box.addWidget(composer)
+    box.addWidget(QLineEdit())
+    on_screen(around, 500, 260)
+    composer.set_busy(True)
+    QTest.mouseClick(composer.button, Qt.MouseButton.LeftButton)
+    assert not composer.button.isEnabled()
+    assert around.focusWidget() is composer.input
 
 
 def test_send_becomes_stop_and_says_that_it_was_heard(qtbot, composer: Composer) -> None:
