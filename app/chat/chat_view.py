@@ -35,7 +35,7 @@ class ChatView(QListWidget):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.setStyleSheet("QListWidget { background: transparent; }")
+        self.viewport().setAutoFillBackground(False)  # a style sheet would paint the scroll bar's groove black
         self.customContextMenuRequested.connect(self._menu)
 
     def rows(self) -> list[QListWidgetItem]:

@@ -260,3 +260,14 @@ def test_a_search_that_was_given_up_finds_nothing_more(
     qtbot.wait(30)
     assert chats.list.count() == 11
     assert not any(row.data(MESSAGE) for row in chats.list.rows())
+
+
+def test_the_groove_of_the_scroll_bar_is_light_where_the_list_is(qtbot, store: Store, writer: Writer, on_screen) -> None:
+    """A background that was transparent by a style sheet made the groove black in light colours."""
+    for number in range(60):
+        store.chats.new(f"chat {number}")
+    bar = on_screen(ChatList(store, writer), 240, 400).list.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    picture = bar.grab().toImage()
+    below_handle = picture.pixelColor(bar.width() // 2, bar.height() - bar.width() - 8)
+    assert abs(below_handle.lightness() - bar.palette().window().color().lightness()) < 60
