@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QMenu, QSizePolicy, QToolBar, Q
 
 from app.actions import Actions
 from app.engine_settings import EngineSettings
+from app.flat_buttons import flat_buttons
 from app.icons import SIZE, icon
 from app.player import PACES
 from app.settings_words import is_plain
@@ -127,16 +128,9 @@ class MainToolBar(QToolBar):
         text, muted = theme().color("text"), theme().color("muted")
         for name in BUTTONS:
             self._actions[name].setIcon(icon(name, text, muted))  # type: ignore[arg-type]
-        c = {role: theme().color(role).name() for role in ("accent", "accent_soft", "hover", "line", "muted")}
         self.setStyleSheet(
             f"QToolBar {{ spacing: {GAP_SMALL}px; padding: {GAP_TINY}px {GAP_SMALL}px; border: 0;"
-            f" border-bottom: 1px solid {c['line']}; }}"
-            f"QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 2px 6px; }}"
-            f"QToolButton:hover {{ background: {c['hover']}; }}"
-            f"QToolButton:focus {{ border-color: {c['accent']}; }}"
-            f"QToolButton:checked {{ background: {c['accent_soft']}; border-color: {c['accent']}; }}"
-            f"QToolButton:disabled {{ color: {c['muted']}; }}"
-            "QToolButton::menu-indicator { image: none; }"
+            f" border-bottom: 1px solid {theme().color('line').name()}; }}" + flat_buttons(theme(), "2px 6px")
         )
         self.banner.setStyleSheet(f"color: {theme().color('warning').name()};")
         self._measure()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QEvent, Qt, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QScrollArea, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.flow_grid import FlowGrid
 from app.own_turn import OwnTurn
@@ -17,6 +17,7 @@ from app.plots.acceptance_chart import AcceptanceChart
 from app.plots.bar_chart import DepthChart, RankChart
 from app.plots.chart import Chart
 from app.plots.export import csv_text, picture, write_picture, write_text
+from app.plots.header import PlotHeader
 from app.plots.series import RoundSeries
 from app.plots.speed_chart import SpeedChart
 from app.plots.time_chart import TimeChart
@@ -85,7 +86,9 @@ class PlotPanel(QWidget):
         while made.go_on():
             pass
         self.series, self.charts = made.series, made.charts
-        self.buttons: dict[str, QToolButton] = {}
+        self.header = PlotHeader({name: chart.title for name, chart in self.charts.items()}, self)
+        self.header.toggled.connect(self._toggled)
+        self.header.export_wanted.connect(self.export_wanted)
         self._covered: list[Chart] = []  # of another size or look since they were drawn
         self._since = QElapsedTimer()  # the first of them, or the last picture of one
         self._since.invalidate()
@@ -108,7 +111,7 @@ class PlotPanel(QWidget):
     @property
     def shown(self) -> list[str]:
         """Names of the charts that are shown."""
-        return [name for name, button in self.buttons.items() if button.isChecked()]
+        return self.header.shown
 
     @property
     def redrawing(self) -> bool:
@@ -118,9 +121,9 @@ class PlotPanel(QWidget):
     def set_shown(self, names: Iterable[str]) -> None:
         """Show these charts, in their usual order; all of AT_FIRST when none is known."""
         wanted = [name for name in names if name in self.charts] or list(AT_FIRST)
-        for name, button in self.buttons.items():
-            button.setChecked(name in wanted)
-            self._grid.set_shown(self.charts[name], name in wanted)
+        self.header.set_shown(wanted)
+        for name, chart in self.charts.items():
+            self._grid.set_shown(chart, name in wanted)
 
     def set_plain(self, ms: float | None, reason: str = "") -> None:
         """The calibrated cost of plain decoding."""
@@ -175,27 +178,8 @@ class PlotPanel(QWidget):
         self._throttle()
 
     def _arrange(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(GAP_SMALL)
-        export = QMenu(self)
-        for name, chart in self.charts.items():
+        for chart in self.charts.values():
             self._grid.add(chart)
-            button = QToolButton(text=name.capitalize(), checkable=True, autoRaise=True)
-            button.setToolTip(f"Show or hide: {chart.title}")
-            button.setAccessibleName(f"Chart: {chart.title}")
-            button.clicked.connect(partial(self._toggled, name))
-            row.addWidget(button)
-            self.buttons[name] = button
-            for kind in ("png", "csv"):
-                export.addAction(f"{chart.title} as {kind.upper()}…", partial(self.export_wanted.emit, name, kind))
-        row.addStretch(1)
-        row.setContentsMargins(0, 0, GAP_SMALL, 0)
-        self.export_button = QToolButton(text="Export", autoRaise=True)
-        self.export_button.setMenu(export)
-        self.export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.export_button.setToolTip("Save a chart as a picture or its numbers as CSV")
-        self.export_button.setAccessibleName("Export a chart")
-        row.addWidget(self.export_button)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it follows the chart that has the focus
@@ -206,7 +190,7 @@ class PlotPanel(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GAP_SMALL)
-        layout.addLayout(row)
+        layout.addWidget(self.header)
         layout.addWidget(scroll, 1)
 
     def _toggled(self, name: str) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
+from app.flat_buttons import flat_buttons
 from app.save_dialog import ask_where
 from app.theme import GAP, GAP_SMALL, theme
 from app.tree.words import summary
@@ -113,16 +114,7 @@ class TreeHeader(QWidget):
         self.title.setFont(theme().font(1.0, bold=True))
         for button in self.buttons():
             button.setFont(theme().font(0.92))
-        t = theme()
-        self.setStyleSheet(
-            f"QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 2px 3px;"
-            f" color: {t.color('text').name()}; background: transparent; }}"
-            f"QToolButton:hover {{ background: {t.color('hover').name()}; }}"
-            f"QToolButton:focus {{ border-color: {t.color('accent').name()}; }}"
-            f"QToolButton:checked {{ background: {t.color('accent_soft').name()};"
-            f" border-color: {t.color('accent').name()}; }}"
-            f"QToolButton::menu-indicator {{ image: none; }}"
-        )
+        self.setStyleSheet(flat_buttons(theme(), "2px 3px"))
         self._arrange()
         self._elide()
 
@@ -158,8 +150,7 @@ class TreeHeader(QWidget):
         return button
 
     def _button(self, text: str, tip: str) -> QToolButton:
-        button = QToolButton()
-        button.setText(text)
+        button = QToolButton(text=text, autoRaise=True)
         button.setToolTip(tip)
         button.setAccessibleName(tip)
         return button

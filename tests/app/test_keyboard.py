@@ -241,7 +241,7 @@ def test_tab_shows_whole_fields_behind_more(window, qtbot):
 
 
 @pytest.mark.parametrize(
-    "part", ["tree", "conversation", "chats", "chart", "export", "more", "slider", "reset", "close"]
+    "part", ["tree", "conversation", "chats", "chart", "export", "toggle", "more", "slider", "reset", "close"]
 )
 def test_the_focus_is_seen(window, part, qtbot):
     """These draw no focus of their own; whoever uses Tab must see where it went."""
@@ -252,12 +252,13 @@ def test_the_focus_is_seen(window, part, qtbot):
         "tree": panels.tree.view,
         "conversation": panels.pane.view.flow,
         "chats": panels.chats.list,
-        "export": chart.export_button,
+        "export": chart.header.export_button,
+        "toggle": panels.tree.header.ghosts_button,
         "more": panels.sliders.more_button,
         "slider": panels.sliders.fields["eagle_topk"].slider,
         "reset": panels.sliders.fields["eagle_topk"].reset_button,
         "close": panels.messages.show_message("Saved.").close_button,
-        "chart": next(w for w in tab_order(chart.export_button) if w.accessibleName() == "Acceptance length"),
+        "chart": next(w for w in tab_order(chart.header.export_button) if w.accessibleName() == "Acceptance length"),
     }[part]
     window.settings.set_value("eagle_topk", 7)
     qtbot.wait(1)  # the message's place
@@ -318,7 +319,7 @@ def test_dialogs_and_menus_have_names(window, qapp):
     sheet.close()
     plots = window.panels.plots.panel()
     own = [*window.menuBar().findChildren(QMenu), *(button.menu() for button in buttons(window) if button.menu())]
-    assert plots.export_button.menu() in own
+    assert plots.header.export_button.menu() in own
     actions = [a for menu in own for a in menu.actions() if not a.isSeparator() and a.isVisible()]
     assert actions
     assert all(a.text() for a in actions)

@@ -81,7 +81,7 @@ def test_a_chart_is_saved_from_its_menu(active, monkeypatch, tmp_path, qtbot):
     panel = active.panels.plots.panel()
     qtbot.waitUntil(panel.isVisible)
     answer(monkeypatch, "getSaveFileName", tmp_path / "chart.png")
-    button = tab_to(lambda widget: widget is panel.export_button)
+    button = tab_to(lambda widget: widget is panel.header.export_button)
     QTimer.singleShot(50, button, lambda: press(Qt.Key.Key_Down))
     QTimer.singleShot(100, button, lambda: press(Qt.Key.Key_Return))
     press(Qt.Key.Key_Space)  # the menu has an event loop of its own

@@ -262,7 +262,7 @@ def test_a_search_that_was_given_up_finds_nothing_more(
     assert not any(row.data(MESSAGE) for row in chats.list.rows())
 
 
-def test_the_groove_of_the_scroll_bar_is_light_where_the_list_is(qtbot, store: Store, writer: Writer, on_screen) -> None:
+def test_the_groove_of_the_scroll_bar_has_the_lists_colour(qtbot, store: Store, writer: Writer, on_screen) -> None:
     """A background that was transparent by a style sheet made the groove black in light colours."""
     for number in range(60):
         store.chats.new(f"chat {number}")

@@ -155,7 +155,7 @@ def test_long_turn_redraws_quickly(panel, selection, qtbot):
 def test_choice_of_charts(panel, qtbot):
     """What is hidden takes no room; nothing shown is not possible at the start."""
     with qtbot.waitSignal(panel.shown_changed):
-        qtbot.mouseClick(panel.buttons["rank"], Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(panel.header.buttons["rank"], Qt.MouseButton.LeftButton)
     assert panel.shown == ["acceptance", "speed", "time", "depth"]
     panel.set_shown(["nonsense"])
     assert panel.shown == list(AT_FIRST)

@@ -10,7 +10,7 @@ from app.theme import FONT_SIZE_DEFAULT, theme
 from app.tree.header import TreeHeader
 from app.tree.legend import ENTRIES, Legend, draw_legend
 from app.tree.look import MEANINGS, NAMES
-from app.tree.phase_bar import SMALLER, WAITING, PhaseBar
+from app.tree.phase_bar import LONG, SMALLER, WAITING, PhaseBar
 from engine.trace import Phase
 
 
@@ -120,6 +120,33 @@ def test_words_are_smaller_before_they_are_cut(on_screen, qtbot):
     theme().set_font_size(FONT_SIZE_DEFAULT)
     bar.resize(narrow + 40, 80)
     assert all(b.font().pointSizeF() == pytest.approx(usual) for b in shown)
+
+
+def test_the_longest_sentence_is_not_cut(on_screen, qtbot):
+    """At 14 points in a window 1024 wide its third line was half there; the lines depend on the width alone."""
+    host = on_screen(QWidget(), 900, 300)
+    bar = PhaseBar(host)
+    bar.show()
+    theme().set_font_size(14.0)
+    for width in (440, 700):
+        bar.resize(width, 250)
+        bar.set_steps(["root", "1", "prune", "verify", "accept", "commit"], 1, LONG)
+        qtbot.waitUntil(lambda: bar.sentence.height() >= bar.sentence.heightForWidth(bar.sentence.width()))
+        long = bar.sentence.height()
+        bar.set_steps(["root", "1", "prune", "verify", "accept", "commit"], 2, "Short.")
+        assert bar.sentence.height() == long
+
+
+def test_no_step_is_wider_when_it_is_the_present_one(on_screen, qtbot):
+    """In bold letters “commit” was cut, and the others moved with each step."""
+    labels = ["root", "1", "2", "prune", "verify", "accept", "commit"]
+    bar = on_screen(PhaseBar(), 900, 100)
+    widths = set()
+    for index in range(len(labels)):
+        bar.set_steps(labels, index, "")
+        qtbot.wait(5)
+        widths.add(tuple(b.sizeHint().width() for b in bar.buttons))
+    assert len(widths) == 1
 
 
 def test_every_button_has_a_name(qtbot, bar):
