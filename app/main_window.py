@@ -47,7 +47,7 @@ from app.writer import Writer
 
 SIZE = QSize(1280, 800)
 CLOSE_MS = 3000  # for the engine's thread to end
-WRITE_SECONDS = 1.0  # for what is not written yet; another program may hold the file longer
+WRITE_SECONDS = 8.0  # at most for what is not written yet, while another program holds the file; nobody sees it
 
 
 class MainWindow(QMainWindow):

@@ -5,6 +5,7 @@ The main thread must not write: another program may hold the file, and a disk ma
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,7 +15,9 @@ from PySide6.QtCore import QObject, QThreadPool, Signal
 from app.aside import STACK_BYTES
 from app.beside import Beside, Otherwise, Then
 from app.log import explained
+from app.store import BusyDatabaseError
 
+AGAIN = 0.05  # seconds between two attempts at the end
 PATIENCE = 0.015  # seconds; a write takes 1 to 5 ms, so what was asked for is mostly seen in the same turn of the loop
 
 
@@ -35,6 +38,7 @@ class Writer(QObject):
         self._pool.setStackSize(STACK_BYTES)
         self._beside = Beside(self, self._pool)
         self._closed = False
+        self._last_chance = LastChance()
 
     def post(
         self, call: Callable[[], Any], doing: str, then: Then | None = None, otherwise: Otherwise | None = None
@@ -44,7 +48,9 @@ class Writer(QObject):
         `call` must hold no widget. After `close` nothing is done.
         """
         if not self._closed:
-            self._beside.run(call, then or _nothing, partial(self._fail, doing, otherwise))
+            self._beside.run(
+                partial(_do, call, self._last_chance), then or _nothing, partial(self._fail, doing, otherwise)
+            )
 
     def run(self, call: Callable[[], Any], doing: str, then: Then, otherwise: Otherwise | None = None) -> None:
         """The same for what the user waits to see: `then` comes before this returns if it all takes no longer than
@@ -53,8 +59,12 @@ class Writer(QObject):
         self._beside.wait(PATIENCE)
 
     def close(self, seconds: float) -> bool:
-        """Write what was asked for and end; no answer is given any more. False when that takes longer."""
+        """Write what was asked for and end; no answer is given any more. False when that takes longer.
+
+        Who closes the window cannot try again, so what another program stands in the way of is tried until then.
+        """
         self._closed = True
+        self._last_chance.until = time.monotonic() + seconds
         self._beside.forget()
         return self._pool.waitForDone(round(seconds * 1000))
 
@@ -64,6 +74,22 @@ class Writer(QObject):
             otherwise(sentence)
         else:
             self.failed.emit(sentence, detail)
+
+
+class LastChance:
+    """Until when the writing thread goes on trying; it knows this and not the writer. 0: tell at once."""
+
+    until = 0.0
+
+
+def _do(call: Callable[[], Any], last_chance: LastChance) -> Any:
+    while True:
+        try:
+            return call()
+        except BusyDatabaseError:
+            if time.monotonic() >= last_chance.until:
+                raise
+            time.sleep(AGAIN)
 
 
 def _nothing(_: object) -> None:

@@ -1,7 +1,18 @@
 """Conversations on disk. No Qt, no engine: plain values in, plain values out, from any thread."""
 
-from app.store.errors import NewerDatabaseError, StoreError
+from app.store.errors import BusyDatabaseError, NewerDatabaseError, StoreError
 from app.store.records import ROLES, Chat, Hit, Message
 from app.store.store import Store, data_folder, open_store
 
-__all__ = ["ROLES", "Chat", "Hit", "Message", "NewerDatabaseError", "Store", "StoreError", "data_folder", "open_store"]
+__all__ = [
+    "ROLES",
+    "BusyDatabaseError",
+    "Chat",
+    "Hit",
+    "Message",
+    "NewerDatabaseError",
+    "Store",
+    "StoreError",
+    "data_folder",
+    "open_store",
+]

@@ -45,7 +45,7 @@ class Outcome:
 
     head: Path  # checkpoint folder in the public format
     model: Path  # model folder with the head
-    tau: float  # predicted chain τ of the head, on held-out conversations
+    tau: float  # chain τ of the head, on held-out conversations
     updates: int
 
 

@@ -27,7 +27,7 @@ class RunLog:
 
     def note_score(self, step: int, score: Score) -> None:
         """What the head is worth on held-out conversations after `step` updates."""
-        self._append({"step": step, "tau": score.tau(), "accuracy": score.accuracy})
+        self._append({"step": step, "tau": score.tau, "accuracy": score.accuracy})
 
     def cut(self, step: int) -> None:
         """Forget what was logged after an update; with 0, everything."""

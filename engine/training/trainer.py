@@ -25,7 +25,7 @@ from engine.training.conversations import DataSet
 from engine.training.head_net import HeadNet
 from engine.training.hidden_store import HiddenStore
 from engine.training.plan import TrainingPlan
-from engine.training.score import Score
+from engine.training.score import CHAIN, Score, walk
 from engine.training.soft_loss import soft_loss, teacher_probabilities
 from engine.training.torch_target import TorchTarget
 
@@ -89,7 +89,7 @@ class Trainer:
 
     @property
     def best_tau(self) -> float:
-        """Best predicted chain τ so far; 0 before the first score."""
+        """Best chain τ so far; 0 before the first score."""
         return self._place.best_tau
 
     @property
@@ -155,6 +155,7 @@ class Trainer:
         place[teaching] = torch.arange(len(teaching), device=device)
         top = hidden.top.flatten().long()
         whole = torch.ones(left.numel(), dtype=torch.bool, device=device)
+        accepted = torch.zeros(left.numel(), dtype=torch.int64, device=device)
         lm_head = weights["lm_head.weight"].to(self._target.dtype)
         total, parts, score = torch.zeros((), device=device), [], Score()
         ids = torch.from_numpy(batch.ids).to(device)
@@ -168,7 +169,12 @@ class Trainer:
             parts.append(found.loss.detach())
             right = self._target_ids[found.guess] == top[at]
             whole[step.rows] &= right
-            score.add(number, len(right), int(right.sum()), int(whole[step.rows].sum()))
+            score.add(number, len(right), int(right.sum()))
+            if number < CHAIN:
+                accepted[step.rows] += whole[step.rows]
+        if later is None:
+            for i, chains in zip(batch.which, accepted.view(left.shape).cpu().numpy(), strict=True):
+                score.add_walk(*walk(chains, self.data[i].spans))
         return total, parts, score
 
     @torch.no_grad()
@@ -178,13 +184,12 @@ class Trainer:
         for which in batches.in_order(self.data, self._held, self.plan.batch_tokens):
             check(cancel)
             _, _, found = self.loss(batches.make_batch(self.data, which), self.plan.score_steps, self.average)
-            for step, counts in enumerate(zip(found.rows, found.right, found.whole, strict=True)):
-                total.add(step, *counts)
+            total.join(found)
         return total
 
     def note(self, score: Score) -> bool:
         """Remember a score; True if it is the best so far."""
-        place, tau = self._place, score.tau()
+        place, tau = self._place, score.tau
         place.scores.append([place.step, tau, *score.accuracy])
         better = tau > place.best_tau
         place.best_tau, place.worse = (tau, 0) if better else (place.best_tau, place.worse + 1)

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from app import writer
-from app.store import StoreError
+from app.store import BusyDatabaseError, StoreError
 from app.writer import Writer
 
 
@@ -85,3 +85,31 @@ def test_the_end_waits_for_what_was_asked_for_but_not_for_ever(qapp):
     made.post(lambda: done.append("too late"), "saving")
     assert made.close(5)
     assert done == [True, "last"]
+
+
+def test_what_another_program_stands_in_the_way_of_is_tried_until_the_end(qapp):
+    """Whoever closes the window cannot try again: the last words were lost where the file was held for two seconds."""
+    made, tries = Writer(), []
+
+    def held() -> None:
+        tries.append(len(tries))
+        if len(tries) < 4:
+            raise BusyDatabaseError("Another program is using chats.db: close it and try again.")
+
+    made.post(held, "saving")
+    assert made.close(5)
+    assert len(tries) == 4
+
+
+@pytest.mark.logs
+def test_before_the_end_it_is_tried_once_and_said(made, qtbot):
+    """While the window is open the words stay in their field, and whoever wrote them decides."""
+    tries, said = [], []
+
+    def held() -> None:
+        tries.append(len(tries))
+        raise BusyDatabaseError("Another program is using chats.db: close it and try again.")
+
+    made.run(held, "saving", said.append, said.append)
+    qtbot.waitUntil(lambda: len(said) == 1)
+    assert len(tries) == 1

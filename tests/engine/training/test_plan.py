@@ -9,7 +9,6 @@ import pytest
 from engine.errors import ConfigError
 from engine.training.draft_vocab import choose, measured
 from engine.training.plan import RunRecord, TrainingPlan
-from engine.training.score import Score
 from engine.training.speed import Speed
 from tests.engine.training.test_batches import many
 
@@ -62,18 +61,6 @@ def test_a_record_comes_back(tmp_path: Path) -> None:
         (tmp_path / "run.json").write_text(text, encoding="utf-8")
         with pytest.raises(ConfigError):
             RunRecord.read(tmp_path / "run.json")
-
-
-def test_chain_length_counts_whole_chains() -> None:
-    """τ = 1 + Σ P(all steps so far are right), and never more than the chain's depth allows."""
-    score = Score()
-    score.add(0, rows=10, right=8, whole=8)
-    score.add(1, rows=8, right=6, whole=4)
-    score.add(0, rows=10, right=4, whole=4)
-    assert score.accuracy == [12 / 20, 6 / 8]
-    assert score.tau() == pytest.approx(1 + 12 / 20 + 4 / 8)
-    assert score.tau(1) == pytest.approx(1.6)
-    assert Score().tau() == 1.0
 
 
 def test_updates_that_fit_into_the_time() -> None:
