@@ -30,8 +30,6 @@ class PlotHeader(QWidget):
         """`titles` of the charts by their names, in order."""
         super().__init__(parent)
         self.buttons: dict[str, QToolButton] = {}
-        self._scale = 0.0  # not set
-        self._wanted = 0  # pixels at the usual size
         row = QHBoxLayout(self)
         row.setContentsMargins(GAP_SMALL, 0, GAP_SMALL, 0)
         row.setSpacing(GAP_TINY)
@@ -69,7 +67,8 @@ class PlotHeader(QWidget):
     def restyle(self) -> None:
         """Fonts and colours."""
         self.setStyleSheet(flat_buttons(theme(), "2px 3px"))
-        self._scale = 0.0
+        self._set_scale(USUAL)
+        self._wanted = self.sizeHint().width()
         self._fit()
 
     def minimumSizeHint(self) -> QSize:
@@ -83,13 +82,11 @@ class PlotHeader(QWidget):
 
     def _fit(self) -> None:
         """Make the words smaller where not all of them fit."""
-        if not self._scale:
-            self._set_scale(USUAL)
-            self._wanted = self.sizeHint().width()
-        self._set_scale(USUAL if self._wanted <= self.width() else SMALLER)
+        scale = USUAL if self._wanted <= self.width() else SMALLER
+        if scale != self._scale:
+            self._set_scale(scale)
 
     def _set_scale(self, scale: float) -> None:
-        if scale != self._scale:
-            self._scale = scale
-            for button in (*self.buttons.values(), self.export_button):
-                button.setFont(theme().font(scale))
+        self._scale = scale
+        for button in (*self.buttons.values(), self.export_button):
+            button.setFont(theme().font(scale))

@@ -60,12 +60,12 @@ class Score:
 def walk(accepted: NDArray[np.int64], spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """(tokens, rounds) of decoding the replies of a conversation, whose first tokens the prompt gives.
 
-    `accepted` [L]: how many tokens of the chain behind token t + 1, the root, are accepted.
+    `accepted` [L]: how many tokens behind token t + 1, the root, are drafted rightly; the chain has `CHAIN` of them.
     """
     tokens = rounds = 0
     for first, end in spans:
         root = first
         while root < end - 1:
-            step = min(int(accepted[root - 1]) + 1, end - 1 - root)
+            step = min(int(accepted[root - 1]) + 1, CHAIN + 1, end - 1 - root)
             root, tokens, rounds = root + step, tokens + step, rounds + 1
     return tokens, rounds

@@ -25,7 +25,7 @@ from engine.training.conversations import DataSet
 from engine.training.head_net import HeadNet
 from engine.training.hidden_store import HiddenStore
 from engine.training.plan import TrainingPlan
-from engine.training.score import CHAIN, Score, walk
+from engine.training.score import Score, walk
 from engine.training.soft_loss import soft_loss, teacher_probabilities
 from engine.training.torch_target import TorchTarget
 
@@ -154,8 +154,9 @@ class Trainer:
         place = torch.zeros(left.numel(), dtype=torch.int64, device=device)
         place[teaching] = torch.arange(len(teaching), device=device)
         top = hidden.top.flatten().long()
-        whole = torch.ones(left.numel(), dtype=torch.bool, device=device)
-        accepted = torch.zeros(left.numel(), dtype=torch.int64, device=device)
+        accepted = torch.zeros(
+            left.numel(), dtype=torch.int64, device=device
+        )  # steps of a row before its first wrong one
         lm_head = weights["lm_head.weight"].to(self._target.dtype)
         total, parts, score = torch.zeros((), device=device), [], Score()
         ids = torch.from_numpy(batch.ids).to(device)
@@ -168,11 +169,9 @@ class Trainer:
             total = total + self.plan.step_weight**number * found.loss
             parts.append(found.loss.detach())
             right = self._target_ids[found.guess] == top[at]
-            whole[step.rows] &= right
+            accepted[step.rows] += right & (accepted[step.rows] == number)
             score.add(number, len(right), int(right.sum()))
-            if number < CHAIN:
-                accepted[step.rows] += whole[step.rows]
-        if later is None:
+        if later is None:  # every row goes all steps
             for i, chains in zip(batch.which, accepted.view(left.shape).cpu().numpy(), strict=True):
                 score.add_walk(*walk(chains, self.data[i].spans))
         return total, parts, score

@@ -23,12 +23,13 @@ def test_accuracy_is_counted_by_step() -> None:
     [
         ([0, 0, 0, 0, 0, 0, 0, 0, 0], 5),  # a token a round: those behind the first
         ([3, 0, 0, 3, 3, 0, 3, 3, 3], 2),  # a token alone, then four from the root at 4
+        ([0, 0, 5, 0, 0, 0, 0, 0, 0], 2),  # a chain has three tokens, whatever would have been right behind them
         ([0, 0, 1, 3, 0, 2, 0, 0, 0], 3),  # 3 to 5, a token alone, 6 to 8; what stands at 3 is jumped over
     ],
 )
 def test_a_walk_goes_from_round_to_round(accepted: list[int], rounds: int) -> None:
     """As decoding does: places inside an accepted chain begin no round."""
-    assert walk(np.array([0, 0, *accepted[2:]]), [(3, 9)]) == (5, rounds)
+    assert walk(np.array(accepted), [(3, 9)]) == (5, rounds)
 
 
 def test_every_reply_is_walked() -> None:
