@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QWidget
 
 from app.progress_words import amount
+from app.steady_label import SteadyLabel
 from app.theme import GAP, GAP_LARGE, theme
 from engine import Progress, Turn
 
@@ -38,7 +39,9 @@ class StatusLine(QWidget):
         self.cancel = QPushButton("Cancel")
         self.cancel.setAutoDefault(False)
         self.cancel.clicked.connect(self.cancel_requested)
-        self.strategy, self.speed, self.tau, self.gain, self.context = (QLabel() for _ in range(5))
+        self.strategy = QLabel()
+        self.strategy.setTextFormat(Qt.TextFormat.PlainText)
+        self.speed, self.tau, self.gain, self.context = (SteadyLabel() for _ in range(4))
         self.tau.setToolTip(TAU_HELP)
         self.speed.setToolTip("Emitted tokens per second of round time; reading the prompt is not counted.")
         row = QHBoxLayout(self)
@@ -50,7 +53,6 @@ class StatusLine(QWidget):
             widget.hide()
         row.addStrut(self.cancel.sizeHint().height())  # or the whole window would move when it comes and goes
         for label in (self.strategy, self.speed, self.tau, self.gain, self.context):
-            label.setTextFormat(Qt.TextFormat.PlainText)
             row.addSpacing(GAP_LARGE - GAP)
             row.addWidget(label)
         self._plain_ms: float | None = None

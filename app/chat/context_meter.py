@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
+import re
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from app.theme import GAP_SMALL, theme
 from engine import prompt_room
@@ -38,39 +40,54 @@ class Bar(QWidget):
         painter.end()
 
 
-class Counts(QLabel):
-    """Numbers, and what they count where there is room for it."""
+class Counts(QWidget):
+    """Numbers, and what they count where there is room for it. Drawn here: a QLabel asks for another layout of all
+    around it at each new number."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._numbers = self._whole = ""
+        self._color = QColor()
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
 
-    def say(self, numbers: str, unit: str) -> None:
+    def say(self, numbers: str, unit: str, color: QColor) -> None:
         """Show these; nothing where `numbers` is empty."""
-        whole = f"{numbers} {unit}" if numbers else ""
-        if whole != self._whole:
-            self._numbers, self._whole = numbers, whole
-            self._choose()
+        hints = self.sizeHint(), self.minimumSizeHint()
+        self._numbers, self._whole = numbers, f"{numbers} {unit}" if numbers else ""
+        self._color = color
+        self.update()
+        if (self.sizeHint(), self.minimumSizeHint()) != hints:
             self.updateGeometry()
+
+    def text(self) -> str:
+        """What can be read."""
+        return self._whole if self.width() >= self._wide(self._whole) else self._numbers
 
     def sizeHint(self) -> QSize:
         """Room for all of it."""
-        return QSize(self._wide(self._whole), super().sizeHint().height())
+        return QSize(self._wide(self._whole), self.fontMetrics().height())
 
     def minimumSizeHint(self) -> QSize:
         """Room for the numbers."""
-        return QSize(self._wide(self._numbers), super().minimumSizeHint().height())
+        return QSize(self._wide(self._numbers), self.fontMetrics().height())
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """More or less room."""
-        super().resizeEvent(event)
-        self._choose()
+    def changeEvent(self, event: QEvent) -> None:
+        """Another font needs another room."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.updateGeometry()
 
-    def _choose(self) -> None:
-        self.setText(self._whole if self.width() >= self._wide(self._whole) else self._numbers)
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw."""
+        painter = QPainter(self)
+        painter.setPen(self._color)
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, self.text())
+        painter.end()
 
     def _wide(self, text: str) -> int:
-        return self.fontMetrics().horizontalAdvance(text) + 1
+        """Room for a text, the same for all numbers of as many digits."""
+        metrics = self.fontMetrics()
+        return max(metrics.horizontalAdvance(text), metrics.horizontalAdvance(re.sub(r"\d", "0", text))) + 1
 
 
 class ContextMeter(QWidget):
@@ -130,16 +147,13 @@ class ContextMeter(QWidget):
     def _show(self) -> None:
         known = self.limit > 0
         self._bar.setVisible(known)
-        self._label.say(f"{self.used:,} / {self.limit:,}".replace(",", "\u202f") if known else "", "tokens")
         share = self.used / self.limit if known else 0.0
         full = known and self.used > self.room
         role = "danger" if full else "warning" if self.notice() else "accent"
         self._bar.share, self._bar.role = share, role
         self._bar.update()
-        color = theme().color("muted" if role == "accent" else role).name()
-        sheet = f"color: {color};"
-        if self._label.styleSheet() != sheet:  # styling is dear, and the count changes while a reply streams
-            self._label.setStyleSheet(sheet)
+        numbers = f"{self.used:,} / {self.limit:,}".replace(",", "\u202f") if known else ""
+        self._label.say(numbers, "tokens", theme().color("muted" if role == "accent" else role))
         words = f"{self.used} of {self.limit} tokens of the context are used" if known else "not known yet"
         self.setAccessibleName(f"Context: {words}")
         kept = f" {self.limit - self.room} are kept free for the reply." if known else ""

@@ -109,8 +109,8 @@ def _change(rows: NDArray[np.float32], learnt: NDArray[np.float32]) -> NDArray[n
     """Least squares with a ridge: the matrix [hidden, hidden] that comes nearest to `learnt - rows` from `rows`."""
     gram = rows.T @ rows
     ridge = _RIDGE * float(np.trace(gram)) / len(gram)
-    change: NDArray[np.float32] = np.linalg.solve(gram + ridge * np.eye(len(gram), dtype=np.float32), rows.T @ (learnt - rows))
-    return change
+    change = np.linalg.solve(gram + ridge * np.eye(len(gram)), rows.T @ (learnt - rows))
+    return change.astype(np.float32)
 
 
 def _config(d: ModelDims, draft_vocab: int, taps: tuple[int, ...], positions: int | None) -> EagleHeadConfig:

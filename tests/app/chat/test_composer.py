@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 from app.chat.composer import HINTS, Composer
 from app.chat.context_meter import ContextMeter
 from engine import prompt_room
+from tests.app.layouts import Layouts
 
 
 @pytest.fixture
@@ -183,6 +184,22 @@ def test_the_meter_is_not_cut(on_screen, qtbot) -> None:
     assert meter._label.width() >= meter._label.fontMetrics().horizontalAdvance(numbers)
     meter.resize(narrow + 10, 30)
     qtbot.waitUntil(lambda: meter._label.text() == f"{numbers} tokens")
+
+
+def test_another_number_lays_out_nothing(on_screen, qtbot) -> None:
+    """It changes while a reply streams; each layout would go up through the whole window."""
+    meter = on_screen(ContextMeter(), 400, 30)
+    meter.set_count(100, 2048)
+    qtbot.wait(5)
+    layouts = Layouts(meter)
+    for used in (101, 250, 999):
+        meter.set_count(used, 2048)
+        qtbot.wait(5)
+        assert meter._label.text().startswith(str(used))
+    assert layouts.count == 0
+    meter.set_count(1000, 2048)
+    qtbot.waitUntil(lambda: layouts.count > 0)
+    assert meter._label.text().endswith("tokens")
 
 
 def test_the_meter_speaks_before_the_context_is_full(composer: Composer, qtbot) -> None:
