@@ -17,6 +17,7 @@ class TallArea(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName(name)
+        self._told = QSize(), QSize()
         self.setWidget(content)
         self.verticalScrollBar().installEventFilter(self)
 
@@ -32,8 +33,12 @@ class TallArea(QScrollArea):
         return self.widget().sizeHint()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """The content needs another size, or the scroll bar comes or goes: so does the least width."""
+        """The content needs another size, or the scroll bar comes or goes: so does the least width. Where it does not,
+        the layouts around it are left alone: words inside change while a reply streams."""
         done = super().eventFilter(watched, event)
         if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.ShowToParent, QEvent.Type.HideToParent):
-            self.updateGeometry()
+            hints = self.minimumSizeHint(), self.sizeHint()
+            if hints != self._told:
+                self._told = hints
+                self.updateGeometry()
         return done

@@ -12,6 +12,6 @@ class Layouts(QObject):
         self.count = 0
         widget.installEventFilter(self)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
         self.count += event.type() == QEvent.Type.LayoutRequest
         return False
