@@ -55,7 +55,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         Command("show_chat_settings", "System prompt and &sampling", "Ctrl+2", checkable=True),
         Command("show_tree", "&Tree and timeline", "Ctrl+3", checkable=True),
         Command("show_plots", "&Plots", "Ctrl+4", checkable=True),
-        Command("show_sliders", "S&liders", "Ctrl+5", checkable=True),
+        Command("show_sliders", "Sl&iders", "Ctrl+5", checkable=True),
         SEPARATOR,
         Command("provenance", "&Underline tokens by origin", "Ctrl+U", checkable=True),
         SEPARATOR,
@@ -69,7 +69,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
     "&Model": (
         Command("get_model", "&Get the model"),
         Command("open_folder", "&Open a model folder…"),
-        Command("open_gguf", "Open a &GGUF file…", tip="Converted once, then kept"),
+        Command("open_gguf", "Open a GGU&F file…", tip="Converted once, then kept"),
         Command("installed", f"&Installed models {SUBMENU}"),
         SEPARATOR,
         Command("cancel_model", "&Cancel loading"),

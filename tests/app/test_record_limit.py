@@ -34,7 +34,7 @@ def window(qtbot, tmp_path):
 def marked(window) -> list[str]:
     """What the menu shows as chosen."""
     window.record_limit.refresh()
-    return [a.text() for a in window.actions_.submenus["records"].actions() if a.isChecked()]
+    return [a.text().replace("&", "") for a in window.actions_.submenus["records"].actions() if a.isChecked()]
 
 
 def test_the_bound_can_be_chosen(window, qtbot) -> None:

@@ -14,7 +14,7 @@ def marked(window):
     """The colours that the menu marks when it opens."""
     menu = window.actions_.submenus["theme"]
     menu.aboutToShow.emit()
-    return [action.text() for action in menu.actions() if action.isChecked()]
+    return [action.text().replace("&", "") for action in menu.actions() if action.isChecked()]
 
 
 def test_the_menu_marks_the_colours_that_are_shown(window):
@@ -24,6 +24,19 @@ def test_the_menu_marks_the_colours_that_are_shown(window):
     assert marked(window) == ["Dark"]
     window.view_menu._set_mode("light")
     assert marked(window) == ["Light"]
+
+
+def test_every_entry_has_a_key_letter_of_its_own(window):
+    """A menu that is opened by keyboard is chosen from by keyboard. Files and models have the names they have."""
+    named = [window.actions_.submenus[name] for name in ("recordings", "installed")]
+    left = [action.menu() for action in window.menuBar().actions()]
+    while left:
+        menu = left.pop()
+        left += [action.menu() for action in menu.actions() if action.menu() is not None]
+        keys = [action.text().partition("&")[2][:1].lower() for action in menu.actions() if not action.isSeparator()]
+        if menu not in named:
+            assert "" not in keys
+            assert len(set(keys)) == len(keys), menu.title()
 
 
 def test_only_widgets_hear_of_the_look(window):
