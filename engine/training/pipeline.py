@@ -22,7 +22,8 @@ from engine.training import export, head_init, speed
 from engine.training.conversations import DataSet, load_data
 from engine.training.folder_weights import FolderWeights
 from engine.training.hidden_store import HiddenStore, check_space, store_bytes
-from engine.training.loop import HEAD, TrainingLoop
+from engine.training.loop import HEAD, STATE, TrainingLoop
+from engine.training.moments import hand_on
 from engine.training.needs_torch import pick_device, pick_format
 from engine.training.plan import RunRecord, TrainingPlan
 from engine.training.prompts import read_prompts
@@ -80,6 +81,9 @@ class Run:
         trainer = Trainer(plan, data, store, target, start.head)
         self._introduce(trainer, start)
         self._settle(trainer, store, data, start.name)
+        before = self.request.init.parent / STATE if self.request.init else None
+        if before is not None and before.is_file() and hand_on(trainer, before, start.rows):
+            self._say(f"The optimizer goes on as {before.parent} left it.")
         minutes = self.request.checkpoint_minutes
         TrainingLoop(trainer, self.folder, minutes, self._progress, self._say, self._cancel).run()
         return self._finish(trainer)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.errors import ConfigError
 from engine.models.eagle_checkpoint import EagleCheckpoint
@@ -24,6 +25,7 @@ class StartingHead(NamedTuple):
     head: EagleCheckpoint
     name: str  # what it was made from: a run is continued only from the same
     vocabulary: DraftVocab
+    rows: NDArray[np.int64]  # [Vd] where the head that is continued had each draft token; -1: it did not know it
 
 
 def starting_head(request: TrainingRequest, weights: FolderWeights, data: DataSet) -> StartingHead:
@@ -31,8 +33,10 @@ def starting_head(request: TrainingRequest, weights: FolderWeights, data: DataSe
     size = request.draft_vocab or draft_vocab.DEFAULT_SIZE
     streams = 1 if request.kind == "mtp" else 3
     ids = draft_vocab.choose(data, weights.dims.vocab_size, size)
+    place = np.full(weights.dims.vocab_size, -1, np.int64)
     if request.init is not None:
         head = head_init.from_head(request.init, weights.dims)
+        place[np.arange(len(head.d2t)) + head.d2t] = np.arange(len(head.d2t))
         name = f"{request.init.resolve()}"
         if request.draft_vocab is not None:
             head = head_init.with_vocabulary(head, ids.d2t, weights)
@@ -46,4 +50,4 @@ def starting_head(request: TrainingRequest, weights: FolderWeights, data: DataSe
     if request.mlp_width is not None:
         head = head_init.widened(head, request.mlp_width)
         name += f", MLP {request.mlp_width}"
-    return StartingHead(head, name, ids)
+    return StartingHead(head, name, ids, place[ids.ids])

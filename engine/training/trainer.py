@@ -73,7 +73,7 @@ class Trainer:
         self.weights = {n: torch.from_numpy(v.copy()).to(device).requires_grad_() for n, v in head.tensors.items()}
         self.average = {n: v.detach().clone() for n, v in self.weights.items()}
         groups = [{"params": list(self.weights.values()), "weight_decay": plan.weight_decay}]
-        self._optimizer = torch.optim.AdamW(groups, lr=plan.learning_rate, betas=(0.9, 0.95), fused=True)
+        self.optimizer = torch.optim.AdamW(groups, lr=plan.learning_rate, betas=(0.9, 0.95), fused=True)
         ids = torch.arange(len(head.d2t)) + torch.from_numpy(head.d2t).long()
         self._target_ids = ids.to(device)  # [Vd] target id of each draft token
         self._known = torch.zeros(head.config.vocab_size, dtype=torch.bool, device=device)
@@ -121,13 +121,13 @@ class Trainer:
     def update(self, batch: Batch) -> Update:
         """One forward pass, backward pass and change of the weights."""
         began, plan, step = perf_counter(), self.plan, self._place.step
-        for group in self._optimizer.param_groups:
+        for group in self.optimizer.param_groups:
             group["lr"] = plan.rate_at(step)
         loss, losses, score = self.loss(batch, plan.unroll_at(step))
-        self._optimizer.zero_grad()
+        self.optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.weights.values(), plan.clip)
-        self._optimizer.step()
+        self.optimizer.step()
         keep = plan.ema_at(step) if plan.ema else 0.0
         with torch.no_grad():
             for name, weight in self.weights.items():
@@ -139,7 +139,7 @@ class Trainer:
     def try_out(self, batch: Batch, steps: int) -> None:
         """The work of an update without the update: for measuring."""
         self.loss(batch, steps)[0].backward()
-        self._optimizer.zero_grad()
+        self.optimizer.zero_grad()
 
     def loss(
         self, batch: Batch, steps: int, weights: dict[str, Tensor] | None = None
@@ -206,7 +206,7 @@ class Trainer:
             "place": place,
             "weights": {name: value.detach() for name, value in self.weights.items()},
             "average": self.average,
-            "optimizer": self._optimizer.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
         }
         part = path.with_name(path.name + ".part")
         torch.save(state, part)
@@ -221,7 +221,7 @@ class Trainer:
                 for name, value in self.weights.items():
                     value.copy_(state["weights"][name])
                     self.average[name].copy_(state["average"][name])
-            self._optimizer.load_state_dict(state["optimizer"])
+            self.optimizer.load_state_dict(state["optimizer"])
         except Exception as error:  # pickle, zip and torch raise errors of many kinds
             raise ConfigError(f"{path} is damaged: start the run again with --fresh.") from error
         self._epoch = []

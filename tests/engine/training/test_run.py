@@ -126,7 +126,7 @@ def test_another_run_in_the_same_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_head_is_continued(tmp_path: Path) -> None:
-    """`--init`: it starts as good as it was; with a wider MLP and more tokens, too."""
+    """`--init`: it starts as good as it was, with a wider MLP and more tokens, too; and the optimizer goes on."""
     first = train_head(request(tmp_path, plan={"steps": 60, "learning_rate": 3e-3, "ema": 0.8}))
     more = request(
         tmp_path, work=tmp_path / "more", init=first.head, draft_vocab=250, mlp_width=160, plan={"learning_rate": 1e-4}
@@ -135,6 +135,7 @@ def test_a_head_is_continued(tmp_path: Path) -> None:
     train_head(more, say=said.append)
     start = next(line for line in said if line.startswith("Update 0"))
     assert float(start.split("τ ")[1].split()[0]) > 0.9 * first.tau
+    assert sum(line.startswith("The optimizer goes on") for line in said) == 1
 
 
 def test_what_is_doubtful_about_a_given_head_is_said(tmp_path: Path) -> None:
