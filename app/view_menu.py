@@ -74,13 +74,13 @@ class ViewMenu(QObject):
             toggles = kept["tree"].items()
             self._panels.tree.header.set_options({name: on for name, on in toggles if isinstance(on, bool)})
         self._panels.sliders.more_button.setChecked(kept.get("more") is True)
-        if kept.get("mode") in MODES:
+        if kept.get("mode") in tuple(MODES):
             theme().set_mode(kept["mode"])
         size = kept.get("font", FONT_SIZE_DEFAULT)
         theme().set_font_size(float(size) if isinstance(size, int | float) else FONT_SIZE_DEFAULT)
         self._panels.pane.view.set_provenance(kept.get("provenance") is True)
         self._actions.set_checked("provenance", self._panels.pane.view.provenance)
-        if kept.get("pace") in PACE_WORDS:
+        if kept.get("pace") in tuple(PACE_WORDS):  # it may be anything, also what cannot be hashed
             self._window.player.set_pace(kept["pace"])
 
     def _shower(self, name: str) -> Callable[[bool], None]:

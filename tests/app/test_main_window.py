@@ -94,7 +94,7 @@ def test_damaged_layout_is_ignored(make, engine, qtbot, tmp_path):
     assert window.isVisible()
     window.close()
     store = open_store(tmp_path / "data")
-    store.settings.set("window.layout", {"tree": {"table": "yes", "kv": 1, "nonsense": True}, "pace": []})
+    store.settings.set("window.layout", {"tree": {"table": "yes", "kv": 1, "nonsense": True}, "pace": [], "mode": {}})
     store.close()
     window = make(engine)
     assert window.isVisible()

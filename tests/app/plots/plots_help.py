@@ -26,7 +26,7 @@ class Paints:
 
 def settle(panel, qtbot, count):
     """Wait for the throttled redraw."""
-    qtbot.waitUntil(lambda: panel.series.count == count and not panel.redrawing)
+    qtbot.waitUntil(lambda: panel.series.count == count and not panel.redrawing, timeout=20_000)  # of seconds, if slow
 
 
 def place(chart, x, y):
