@@ -204,10 +204,18 @@ def shortcut_lines() -> dict[str, list[tuple[str, str]]]:
 
 
 def choice(menu: QMenu, text: str, call: Callable[[], object]) -> QAction:
-    """A new entry that can be checked. Made here, not by the menu: PySide may take what Qt made, and is kept in Python,
-    for gone while it is there."""
-    action = QAction(text, menu)
+    """A new entry that can be checked, with a key letter. Made here, not by the menu: PySide may take what Qt made, and
+    is kept in Python, for gone while it is there."""
+    action = QAction(_keyed(text, menu), menu)
     action.setCheckable(True)
     action.triggered.connect(call)
     menu.addAction(action)
     return action
+
+
+def _keyed(text: str, menu: QMenu) -> str:
+    """The text with "&" before the first digit, else letter, that no entry of the menu has as its key."""
+    taken = {action.text().partition("&")[2][:1].lower() for action in menu.actions()}
+    free = [at for at, sign in enumerate(text) if sign.isalnum() and sign.lower() not in taken]
+    at = min(free, key=lambda place: (not text[place].isdigit(), place), default=len(text))
+    return f"{text[:at]}&{text[at:]}" if at < len(text) else text

@@ -15,13 +15,7 @@ if TYPE_CHECKING:
     from app.main_window import MainWindow
 
 MB = 2**20
-LIMITS = {
-    0: "&None",
-    50 * MB: "Up to &50 MB",
-    200 * MB: "Up to &200 MB",
-    1024 * MB: "Up to &1 GB",
-    4096 * MB: "Up to &4 GB",
-}
+LIMITS = {0: "None", 50 * MB: "Up to 50 MB", 200 * MB: "Up to 200 MB", 1024 * MB: "Up to 1 GB", 4096 * MB: "Up to 4 GB"}
 KEY = "records"
 
 
@@ -73,6 +67,5 @@ class RecordLimit(QObject):
 
     def _done(self, limit: int, _: object) -> None:
         self.refresh()
-        upto = LIMITS[limit].replace("&", "").replace("Up", "up")
-        words = f"Records of replies are kept {upto}; then the oldest leave."
+        words = f"Records of replies are kept {LIMITS[limit][0].lower()}{LIMITS[limit][1:]}; then the oldest leave."
         self._messages.show_message(words if limit else "No records of replies are kept from now on.", key=KEY)

@@ -12,13 +12,13 @@ from PySide6.QtGui import QActionGroup, QDesktopServices
 from app.actions import choice
 from app.chat.pane_keys import zoom
 from app.log import log_path
+from app.player import PACES
 from app.theme import FONT_SIZE_DEFAULT, theme
 
 if TYPE_CHECKING:
     from app.main_window import MainWindow
 
-MODES = {"system": "As the &system", "light": "&Light", "dark": "&Dark"}
-PACE_WORDS = {1: "&Recorded pace", 5: "&5× slower", 20: "&20× slower", 50: "5&0× slower", 100: "&100× slower"}
+MODES = {"system": "As the system", "light": "Light", "dark": "Dark"}
 ABOUT = "Eyrie runs a language model on this computer and draws how speculative decoding finds its words."
 
 
@@ -42,7 +42,8 @@ class ViewMenu(QObject):
         self._actions.on("log", self._open_log)
         self._actions.on("about", self._about)
         self._modes = self._choices("theme", MODES, self._set_mode)
-        self._paces = self._choices("pace", PACE_WORDS, window.player.set_pace)
+        paces = {pace: "Recorded pace" if pace == 1 else f"{pace}× slower" for pace in PACES}
+        self._paces = self._choices("pace", paces, window.player.set_pace)
         window.player.changed.connect(self._show_pace)
         # When it opens, and not when the colours change: that is told in pieces, and the menu may be gone by then.
         self._actions.submenus["theme"].aboutToShow.connect(self._show_mode)
@@ -74,13 +75,13 @@ class ViewMenu(QObject):
             toggles = kept["tree"].items()
             self._panels.tree.header.set_options({name: on for name, on in toggles if isinstance(on, bool)})
         self._panels.sliders.more_button.setChecked(kept.get("more") is True)
-        if kept.get("mode") in tuple(MODES):
+        if kept.get("mode") in tuple(MODES):  # it may be anything, also what cannot be hashed
             theme().set_mode(kept["mode"])
         size = kept.get("font", FONT_SIZE_DEFAULT)
         theme().set_font_size(float(size) if isinstance(size, int | float) else FONT_SIZE_DEFAULT)
         self._panels.pane.view.set_provenance(kept.get("provenance") is True)
         self._actions.set_checked("provenance", self._panels.pane.view.provenance)
-        if kept.get("pace") in tuple(PACE_WORDS):  # it may be anything, also what cannot be hashed
+        if kept.get("pace") in PACES:
             self._window.player.set_pace(kept["pace"])
 
     def _shower(self, name: str) -> Callable[[bool], None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
@@ -48,7 +48,6 @@ class Counts(QWidget):
         super().__init__(parent)
         self._numbers = self._whole = ""
         self._color = QColor()
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
 
     def say(self, numbers: str, unit: str, color: QColor) -> None:
         """Show these; nothing where `numbers` is empty."""
@@ -70,12 +69,6 @@ class Counts(QWidget):
     def minimumSizeHint(self) -> QSize:
         """Room for the numbers."""
         return QSize(self._wide(self._numbers), self.fontMetrics().height())
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Another font needs another room."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange:
-            self.updateGeometry()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw."""

@@ -22,8 +22,8 @@ _MOMENTS = ("exp_avg", "exp_avg_sq")  # AdamW's names
 def hand_on(trainer: Trainer, state: Path, rows: NDArray[np.int64]) -> bool:
     """Give the trainer's optimizer the moments in a run's saved state; False where there are none that fit.
 
-    rows [Vd]: where the earlier head had each draft token, -1 where it did not know it: such a row gets the mean of the
-    others. A weight of another size begins anew.
+    rows [Vd]: where the earlier head had each draft token, -1 where it did not know it: such a row gets no direction
+    and the usual size of step. A weight of another size begins anew.
     """
     try:
         saved = torch.load(state, map_location="cpu", weights_only=True)
@@ -45,9 +45,9 @@ def hand_on(trainer: Trainer, state: Path, rows: NDArray[np.int64]) -> bool:
 def _by_row(moments: dict[str, Tensor], rows: Tensor) -> dict[str, Tensor]:
     """Moments [old Vd, hidden] in the order of the new rows; unknown ones have none yet, and the usual size of step."""
     known = (rows >= 0)[:, None]
-    mean = torch.zeros_like(moments["exp_avg"][:1])
+    still = torch.zeros_like(moments["exp_avg"][:1])
     usual = moments["exp_avg_sq"].mean(dim=0, keepdim=True)
     return {
         key: torch.where(known, moments[key][rows.clamp(min=0)], other)
-        for key, other in zip(_MOMENTS, (mean, usual), strict=True)
+        for key, other in zip(_MOMENTS, (still, usual), strict=True)
     }

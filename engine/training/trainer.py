@@ -154,9 +154,8 @@ class Trainer:
         place = torch.zeros(left.numel(), dtype=torch.int64, device=device)
         place[teaching] = torch.arange(len(teaching), device=device)
         top = hidden.top.flatten().long()
-        accepted = torch.zeros(
-            left.numel(), dtype=torch.int64, device=device
-        )  # steps of a row before its first wrong one
+        # Of each row, the steps before its first wrong one.
+        accepted = torch.zeros(left.numel(), dtype=torch.int64, device=device)
         lm_head = weights["lm_head.weight"].to(self._target.dtype)
         total, parts, score = torch.zeros((), device=device), [], Score()
         ids = torch.from_numpy(batch.ids).to(device)

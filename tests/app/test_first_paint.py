@@ -1,34 +1,21 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QLabel, QWidget
 
 from app import first_paint
 from app.first_paint import FirstPaint
-
-
-class Painted(QObject):
-    """Counts the paintings of a widget."""
-
-    def __init__(self, widget: QWidget) -> None:
-        super().__init__(widget)
-        self.times = 0
-        widget.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        self.times += event.type() == QEvent.Type.Paint
-        return False
+from tests.app.counted import paintings
 
 
 def test_it_comes_once_and_after_everything_was_painted(qtbot) -> None:
     """The engine's import must not begin while the first picture is made: it made that 0.6 s later."""
     window = QWidget()
     qtbot.addWidget(window)
-    painted = Painted(QLabel("words", window))
+    painted = paintings(QLabel("words", window))
     found: list[int] = []
     first = FirstPaint(window)
-    first.done.connect(lambda: found.append(painted.times))
+    first.done.connect(lambda: found.append(painted.count))
     window.show()
     qtbot.waitUntil(lambda: bool(found), timeout=5000)
     window.repaint()

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from app.steady_label import SteadyLabel
-from tests.app.layouts import Layouts
+from tests.app.counted import layouts
 
 
 @pytest.fixture
@@ -21,13 +21,13 @@ def row(on_screen):
 
 def test_as_many_digits_or_fewer_lay_out_nothing(row, qtbot):
     """Every new number would otherwise lay out the whole window, several times a second."""
-    layouts, place = Layouts(row), row.number.geometry()
+    laid_out, place = layouts(row), row.number.geometry()
     for text in ("98.1 tokens/s", "7.2 tokens/s", "11.1 tokens/s"):
         row.number.setText(text)
         qtbot.wait(5)
         assert row.number.text() == text
         assert row.number.geometry() == place
-    assert layouts.count == 0
+    assert laid_out.count == 0
 
 
 def test_a_longer_text_is_not_cut(row, qtbot):

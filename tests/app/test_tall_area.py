@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from app.tall_area import TallArea
-from tests.app.layouts import Layouts
+from tests.app.counted import layouts
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def outer(on_screen):
 
 def test_words_inside_lay_out_nothing_outside(outer, qtbot):
     """The title of the tree changes while a reply streams; the window need not be laid out for it."""
-    inside, outside = Layouts(outer.area.widget()), Layouts(outer)
+    inside, outside = layouts(outer.area.widget()), layouts(outer)
     outer.title.setText("another title, longer than the first")
     qtbot.waitUntil(lambda: inside.count > 0)
     qtbot.wait(5)

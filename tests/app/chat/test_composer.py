@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 from app.chat.composer import HINTS, Composer
 from app.chat.context_meter import ContextMeter
 from engine import prompt_room
-from tests.app.layouts import Layouts
+from tests.app.counted import layouts
 
 
 @pytest.fixture
@@ -191,14 +191,14 @@ def test_another_number_lays_out_nothing(on_screen, qtbot) -> None:
     meter = on_screen(ContextMeter(), 400, 30)
     meter.set_count(100, 2048)
     qtbot.wait(5)
-    layouts = Layouts(meter)
+    laid_out = layouts(meter)
     for used in (101, 250, 999):
         meter.set_count(used, 2048)
         qtbot.wait(5)
         assert meter._label.text().startswith(str(used))
-    assert layouts.count == 0
+    assert laid_out.count == 0
     meter.set_count(1000, 2048)
-    qtbot.waitUntil(lambda: layouts.count > 0)
+    qtbot.waitUntil(lambda: laid_out.count > 0)
     assert meter._label.text().endswith("tokens")
 
 

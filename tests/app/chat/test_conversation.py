@@ -1,11 +1,11 @@
 import pytest
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
 
 from app.chat.conversation import ConversationView
 from tests.app.chat.chat_help import conversation, message, settle
+from tests.app.counted import paintings
 
 
 def test_a_running_reply_keeps_its_text_while_another_chat_is_shown(view: ConversationView) -> None:
@@ -153,22 +153,6 @@ def test_the_editor_fits_into_a_narrow_window(view: ConversationView) -> None:
     assert editor.hint.height() >= editor.hint.heightForWidth(editor.hint.width())
 
 
-class Painted(QObject):
-    """Counts how often widgets are painted."""
-
-    def __init__(self, widgets: list[QWidget]) -> None:
-        super().__init__()
-        self.counts = dict.fromkeys(widgets, 0)
-        for widget in widgets:
-            widget.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """Only look."""
-        if event.type() == QEvent.Type.Paint:
-            self.counts[watched] += 1  # type: ignore[index]
-        return False
-
-
 def test_new_words_are_painted_once_and_nothing_else_is(view: ConversationView) -> None:
     """While a reply streams every millisecond of painting is taken from the engine."""
     view.set_messages([message(1, "user", "Why?"), message(2, text="", finish_reason="")])
@@ -177,7 +161,7 @@ def test_new_words_are_painted_once_and_nothing_else_is(view: ConversationView) 
     settle(300)
     body = view.view_of(2).body
     done, tail = body.blocks()
-    painted = Painted([view.view_of(1).body.viewport(), done.viewport(), tail.viewport()])
+    painted = paintings(view.view_of(1).body.viewport(), done.viewport(), tail.viewport())
     view.append_text(2, "grows by several lines of words, so that the reply becomes taller. " * 3)
     settle(150)
     assert list(painted.counts.values()) == [0, 0, 1]

@@ -156,9 +156,7 @@ def test_another_vocabulary_keeps_known_rows_and_fits_new_ones(tmp_path: Path) -
     """What a head has learnt about a token stays with the token; what it did to all of them is done to new ones."""
     weights, made = FolderWeights(build(tmp_path / "m")), head()
     target, hidden = SOURCE.tensor("lm_head.weight"), DIMS.hidden_size
-    turn = np.eye(hidden, dtype=np.float32) + np.random.default_rng(5).normal(0, 0.1, (hidden, hidden)).astype(
-        np.float32
-    )
+    turn = (np.eye(hidden) + np.random.default_rng(5).normal(0, 0.1, (hidden, hidden))).astype(np.float32)
     old = np.arange(len(made.d2t)) + made.d2t
     made = replace(made, tensors={**made.tensors, "lm_head.weight": target[old] @ turn})
     fresh = np.setdiff1d(np.arange(DIMS.vocab_size), old)[:7]
