@@ -38,6 +38,7 @@ _PLAN_FLAGS: dict[str, tuple[type, str]] = {
     "batch_tokens": (int, "tokens per update (default: 4096)"),
     "unroll": (int, "steps that the draft is unrolled over its own guesses in the end (default: 3; up to 7)"),
     "unroll_from": (int, "the same at the beginning (default: 1)"),
+    "step_weight": (float, "how much each further step counts of the one before it (default: 0.8)"),
     "learning_rate": (float, "largest step size (default: 6e-4 for a new head, 3e-4 with --init)"),
     "held_out": (float, "share of the conversations kept for validation (default: 0.03)"),
     "held_out_from": (int, "first conversation that may be kept, for a head that was trained on those before it"),
