@@ -10,9 +10,11 @@ from collections.abc import Callable
 from functools import partial
 
 from app.engine_api import EngineApi, LoadedModel, Session
+from app.give_way import GiveWay
 from app.job_queue import JobQueue
 from app.jobs import Generate, Recorder
 from app.log import unexpected
+from app.pace import processors
 from app.record_queue import RecordQueue
 from app.reports import Report, TurnEvent, Warned
 from app.store import StoreError
@@ -30,6 +32,7 @@ class TurnRunner:
         self._stepping = False
         self._granted = threading.Event()  # the next step of a stepped turn may be taken
         self._to_round_end = False
+        self._give_way: GiveWay | None = None  # where the engine has a thread on every processor
 
     # From any thread.
 
@@ -76,6 +79,7 @@ class TurnRunner:
     def open(self, engine: EngineApi, model: LoadedModel) -> None:
         """Start a session with a model."""
         session: Session = engine.ChatSession(model, self._config)
+        self._give_way = GiveWay() if getattr(model, "threads", 0) >= processors() else None
         session.stepping = self._stepping
         with self._jobs.lock:
             self.session = session
@@ -104,6 +108,8 @@ class TurnRunner:
                 between()
                 if isinstance(event, Round):
                     self._to_round_end = False
+                    if self._give_way is not None:
+                        self._give_way()
                 elif isinstance(event, Phase):
                     self._wait_for_step(job, session, between)
                 if job.cancel.is_set():

@@ -31,13 +31,14 @@ def test_without_flags(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_data_replaces_writing_and_a_head_lowers_the_rate() -> None:
     """Continuing a head with the rate of a new one would undo what it knows."""
-    found = asked("--data", "a.npz", "b.npz", "--init", "h", "--unroll", "5", "--step-weight", "0.6", "--type", "mtp", "--work", "w")
+    found = asked("--data", "a.npz", "b.npz", "--init", "h", "--unroll", "5", "--type", "mtp", "--work", "w")
     assert found.data == (Path("a.npz"), Path("b.npz"))
     assert found.wanted_tokens == 0
-    assert found.plan == {"unroll": 5, "step_weight": 0.6, "kind": "mtp", "learning_rate": 3e-4}
+    assert found.plan == {"unroll": 5, "kind": "mtp", "learning_rate": 3e-4}
     assert found.run_folder == Path("w/mtp")
     assert asked("--data", "a.npz", "--tokens", "5000").wanted_tokens == 5000
     assert asked("--init", "h", "--learning-rate", "1e-3").plan["learning_rate"] == 1e-3
+    assert asked("--step-weight", "0.6").plan["step_weight"] == 0.6
 
 
 def test_steps_instead_of_hours() -> None:
