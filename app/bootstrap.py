@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, STDOUT, Popen, call
 
+from app.installed import complete
+
 ROOT = Path(__file__).resolve().parent.parent
 VENV, READY, LOCK, PROJECT = (ROOT / n for n in (".venv", ".venv/eyrie-ready", ".venv.lock", "pyproject.toml"))
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -28,7 +30,7 @@ def enter(arguments):
         sys.exit("This Python is {}.{}: start Eyrie with Python 3.11 or newer.".format(*sys.version_info[:2]))
     inside = os.environ.pop("EYRIE_INSIDE", "") or os.environ.get("EYRIE_NO_BOOTSTRAP") == "1"
     extras = ["test"] if arguments[:1] == ["test"] else []
-    if inside or complete(extras):
+    if inside or complete(PROJECT, extras):  # an environment that is complete is left alone
         return
     try:
         has, wanted = stamps(extras)
@@ -46,19 +48,6 @@ def enter(arguments):
         sys.exit(f"Eyrie cannot be set up in {ROOT} ({error}): put it into a folder of your own with 1.5 GB free.")
     except KeyboardInterrupt:
         sys.exit(130)
-
-
-def complete(extras):
-    """Whether this interpreter has every requirement, as in an environment that the user made: it is left alone."""
-    import tomllib
-    from importlib import metadata
-
-    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
-    wanted = sum((project["optional-dependencies"][e] for e in extras), project["dependencies"])
-    try:
-        return all(metadata.version(re.match(r"[\w.-]+", requirement).group()) for requirement in wanted)
-    except metadata.PackageNotFoundError:
-        return False
 
 
 def stamps(extras):

@@ -55,7 +55,8 @@ class Project:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
         (folder / "app").mkdir()
-        shutil.copy(SOURCE, folder / "app")
+        for name in (SOURCE.name, "installed.py"):
+            shutil.copy(SOURCE.with_name(name), folder / "app")
         self.needs("no-such-package-anywhere>=1")
         self.module = load(folder / "app" / "bootstrap.py")
         self.commands = Commands(self.module)

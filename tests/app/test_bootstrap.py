@@ -11,7 +11,12 @@ import pytest
 from tests.app.bootstrap_help import SOURCE, Project
 
 ROOT = Path(__file__).parents[2]
-ALREADY_READ = ("main.py", "app/__init__.py", "app/bootstrap.py")  # before the bootstrap has said anything
+ALREADY_READ = (  # before the bootstrap has said anything
+    "main.py",
+    "app/__init__.py",
+    "app/bootstrap.py",
+    "app/installed.py",
+)
 
 OFFLINE = (
     "WARNING: Retrying after connection broken by 'NewConnectionError(...)'\nERROR: No matching distribution found"
@@ -140,6 +145,20 @@ def test_an_environment_of_ones_own_is_left_alone(project: Project) -> None:
     project.module.enter([])
     assert not project.commands.ran
     assert sorted(p.name for p in project.folder.iterdir()) == ["app", "pyproject.toml"]
+
+
+@pytest.mark.parametrize("wrong", ["hypothesis<2", "hypothesis>=6,!=6.*", "packaging>=1000"])
+def test_an_environment_with_another_version_is_not_used(project: Project, wrong: str) -> None:
+    """Some versions of what Eyrie needs end the process without a word: having one is not having what it needs."""
+    project.needs("pytest", wrong)
+    assert any("-m venv" in line for line in project.start())
+
+
+def test_what_another_python_needs_is_not_asked_for(project: Project) -> None:
+    """PySide6 has a line for old Pythons and one for new ones."""
+    project.needs("pytest", "hypothesis>=1000; python_version < '3.0'", "hypothesis>=6; python_version >= '3.0'")
+    project.module.enter([])
+    assert not project.commands.ran
 
 
 def test_it_can_be_switched_off(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
