@@ -11,7 +11,7 @@ from app.selection import Selection
 from app.tree.stepper import Stepper
 from engine import Round
 
-PACES = (1, 5, 20, 50, 100)  # times slower than the engine
+PACES = {pace: f"{pace}× slower" if pace > 1 else "recorded pace" for pace in (1, 5, 20, 50, 100)}  # than the engine
 STEPWISE = 5  # from this pace on the steps inside a round are shown, before that only its end
 MIN_MS, WAIT_MS = 15, 100
 

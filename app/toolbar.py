@@ -60,8 +60,8 @@ class MainToolBar(QToolBar):
         self.pace = QComboBox()
         self.pace.setAccessibleName("Pace")
         self.pace.setToolTip("How fast Play walks; every number stays the engine's own")
-        for pace in PACES:
-            self.pace.addItem("recorded pace" if pace == 1 else f"{pace}× slower", pace)
+        for pace, words in PACES.items():
+            self.pace.addItem(words, pace)
         self.pace.activated.connect(self._pace_chosen)
         self.addWidget(self.pace)
         self.addSeparator()

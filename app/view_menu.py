@@ -42,7 +42,7 @@ class ViewMenu(QObject):
         self._actions.on("log", self._open_log)
         self._actions.on("about", self._about)
         self._modes = self._choices("theme", MODES, self._set_mode)
-        paces = {pace: "Recorded pace" if pace == 1 else f"{pace}× slower" for pace in PACES}
+        paces = {pace: words.capitalize() for pace, words in PACES.items()}
         self._paces = self._choices("pace", paces, window.player.set_pace)
         window.player.changed.connect(self._show_pace)
         # When it opens, and not when the colours change: that is told in pieces, and the menu may be gone by then.
