@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 
-LONG = 0.005  # seconds of work between two calls: half a round on a processor that two threads share
+LONG = 0.01  # seconds of work in the last two rounds; a picture of streamed text takes less
 FIRST, STEP = 0.0005, 0.0015  # seconds to the first look, and between two further ones
 REST = 0.3  # of that: who works less is done
 MOST = 0.06  # seconds that the engine waits at most
@@ -26,15 +26,15 @@ class GiveWay:
         ident = (thread or threading.main_thread()).ident
         known = hasattr(time, "pthread_getcpuclockid") and ident is not None
         self._clock = time.pthread_getcpuclockid(ident) if known else None  # type: ignore[arg-type]
-        self._seen = self._used()
+        self._before = self._seen = self._used()  # at the call before the last, and at the last
 
     def __call__(self) -> float:
         """The seconds that were waited."""
         used, waited = self._used(), 0.0
-        if used - self._seen >= LONG:
+        if used - self._before >= LONG:
             waited = self._wait(used)
-            used = self._used()
-        self._seen = used
+            used = self._seen = self._used()
+        self._before, self._seen = self._seen, used
         return waited
 
     def _wait(self, used: float) -> float:
