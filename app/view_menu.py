@@ -81,7 +81,7 @@ class ViewMenu(QObject):
         theme().set_font_size(float(size) if isinstance(size, int | float) else FONT_SIZE_DEFAULT)
         self._panels.pane.view.set_provenance(kept.get("provenance") is True)
         self._actions.set_checked("provenance", self._panels.pane.view.provenance)
-        if kept.get("pace") in [*PACES]:  # it may be anything, also what no dictionary can be asked for
+        if kept.get("pace") in tuple(PACES):
             self._window.player.set_pace(kept["pace"])
 
     def _shower(self, name: str) -> Callable[[bool], None]:
