@@ -25,6 +25,11 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
+def spare(threads: int) -> bool:
+    """Whether a processor is left beside so many threads of the engine; 0: unknown, it may be all."""
+    return processors() > threads > 0
+
+
 class Pace(QObject):
     """A factor for intervals, from 1 up. `look` from the main thread, often; `interval` from wherever something waits.
 
@@ -40,9 +45,8 @@ class Pace(QObject):
         self._seen = self._used = 0.0
 
     def set_threads(self, threads: int) -> None:
-        """How many threads the engine computes with; 0: unknown, it may be all."""
-        spare = processors() > threads > 0
-        self._aim, self.slowdown = (SHARE_SPARE, 1.0) if spare else (SHARE, FIRST)
+        """How many threads the engine computes with; see `spare`."""
+        self._aim, self.slowdown = (SHARE_SPARE, 1.0) if spare(threads) else (SHARE, FIRST)
 
     def set_busy(self, busy: bool) -> None:
         """Whether the engine computes. While it does not, nothing waits longer than usual."""

@@ -14,7 +14,7 @@ from app.give_way import GiveWay
 from app.job_queue import JobQueue
 from app.jobs import Generate, Recorder
 from app.log import unexpected
-from app.pace import processors
+from app.pace import spare
 from app.record_queue import RecordQueue
 from app.reports import Report, TurnEvent, Warned
 from app.store import StoreError
@@ -79,7 +79,7 @@ class TurnRunner:
     def open(self, engine: EngineApi, model: LoadedModel) -> None:
         """Start a session with a model."""
         session: Session = engine.ChatSession(model, self._config)
-        self._give_way = GiveWay() if getattr(model, "threads", 0) >= processors() else None
+        self._give_way = None if spare(getattr(model, "threads", 0)) else GiveWay()
         session.stepping = self._stepping
         with self._jobs.lock:
             self.session = session

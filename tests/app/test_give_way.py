@@ -94,14 +94,14 @@ def test_without_such_a_clock_it_never_waits(monkeypatch):
     assert GiveWay()() == 0
 
 
-@pytest.mark.parametrize(("spare", "asked"), [(0, 12), (1, 0)])
+@pytest.mark.parametrize(("spare", "asked"), [(False, 12), (True, 0)])
 def test_asked_after_each_round_where_no_processor_is_spare(
     link: EngineLink, ear: Ear, qtbot, monkeypatch, spare, asked
 ):
     """A spare processor is the window's own: nothing to wait for."""
     calls: list[int] = []
     monkeypatch.setattr(GiveWay, "__call__", lambda self: calls.append(1) or 0.0)
-    monkeypatch.setattr("app.turn_runner.processors", lambda: spare)  # the recorded model computes with none
+    monkeypatch.setattr("app.turn_runner.spare", lambda threads: spare)
     finish(qtbot, ear, link.load("again"))
     finish(qtbot, ear, link.generate(HELLO, SamplingConfig()))
     assert len(calls) == asked
