@@ -32,6 +32,7 @@ from app.panels import Panels
 from app.player import Player
 from app.presenter import Presenter
 from app.record_limit import RecordLimit
+from app.resize_turns import ResizeTurns
 from app.running_settings import RunningSettings
 from app.sampling_sync import SamplingSync
 from app.selection import Selection
@@ -74,6 +75,7 @@ class MainWindow(QMainWindow):
         self.panels = Panels(store, self.writer, self.selection, self.settings, self)
         self.setCentralWidget(self.panels)
         self.focus_ring = FocusRing(self)
+        self.resize_turns = ResizeTurns(self)
         self.actions_ = Actions(self, self.menuBar())
         self.tasks = Tasks(link, self)
         self.models = ModelController(link, store, self.writer, self.settings, self)
