@@ -43,9 +43,9 @@ def summary(provenance: Provenance) -> str:
 
 
 def legend(provenance: Provenance) -> str:
-    """What stands above a reply that is shown token by token: no line ends inside an entry."""
-    first, last = _entries(provenance), " · shown as plain text"
-    return " ".join(entry.replace(" ", NO_BREAK) for entry in (*first[:-1], first[-1] + last))
+    """What stands above a reply that is shown token by token: a mark, its number and their word share a line."""
+    first, last = _entries(provenance), f"·{NO_BREAK}shown as plain text"
+    return " ".join((*(entry.replace(" ", NO_BREAK, 2) for entry in first), last))
 
 
 def _entries(provenance: Provenance) -> list[str]:
