@@ -129,10 +129,8 @@ class MainWindow(QMainWindow):
 
     def show_shortcuts(self) -> None:
         """The sheet of all keys; there is one."""
-        sheet = next((s for s in self.findChildren(ShortcutSheet) if s.isVisible()), None) or ShortcutSheet(self)
-        sheet.show()
-        sheet.raise_()
-        sheet.activateWindow()
+        sheet = next((s for s in self.findChildren(ShortcutSheet) if s.wanted), None) or ShortcutSheet(self)
+        sheet.appear()
 
     def createPopupMenu(self) -> None:
         """None: Qt's would hide the toolbar, and nothing would bring it back."""

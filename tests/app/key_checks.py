@@ -223,7 +223,7 @@ def _(w: MainWindow, qtbot: QtBot) -> None:
     w.panels.tree.view.setFocus()
     QTest.keyClicks(w.panels.tree.view, "?")
     (sheet,) = w.findChildren(ShortcutSheet)
-    assert sheet.isVisible()
+    qtbot.waitUntil(sheet.isVisible)
     sheet.close()
 
 

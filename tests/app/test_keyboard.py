@@ -310,10 +310,11 @@ def buttons(window: QWidget) -> list[QToolButton]:
     return window.findChildren(QToolButton)
 
 
-def test_dialogs_and_menus_have_names(window, qapp):
+def test_dialogs_and_menus_have_names(window, qtbot):
     """The sheet of keys says what it is; no entry of a menu is empty."""
     window.show_shortcuts()
-    (sheet,) = [w for w in qapp.topLevelWidgets() if isinstance(w, ShortcutSheet) and w.isVisible()]
+    (sheet,) = window.findChildren(ShortcutSheet)
+    qtbot.waitUntil(sheet.isVisible)
     assert nameless(sheet) == []
     assert sheet.windowTitle()
     sheet.close()

@@ -166,7 +166,7 @@ def test_shortcut_sheet_opens_and_closes(window, qtbot, qapp):
     """? shows it, Esc closes it."""
     window.show_shortcuts()
     (sheet,) = [w for w in qapp.topLevelWidgets() if isinstance(w, ShortcutSheet)]
-    assert sheet.isVisible()
+    qtbot.waitUntil(sheet.isVisible)
     qtbot.keyClick(sheet, Qt.Key.Key_Escape)
     assert not sheet.isVisible()
 

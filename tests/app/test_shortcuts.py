@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QLabel
 
 import app
 from app.actions import MENUS, OTHER_KEYS, shortcut_lines
@@ -115,7 +116,7 @@ def test_one_sheet_with_the_focus(window, qtbot):
         field.setFocus()
         window.show_shortcuts()
         window.show_shortcuts()
-        (sheet,) = [s for s in window.findChildren(ShortcutSheet) if s.isVisible()]
+        (sheet,) = [s for s in window.findChildren(ShortcutSheet) if s.wanted]
         qtbot.waitUntil(sheet.isActiveWindow)
         assert sheet.isAncestorOf(sheet.focusWidget())
         qtbot.keyClick(sheet.focusWidget(), closing)
@@ -123,12 +124,27 @@ def test_one_sheet_with_the_focus(window, qtbot):
         assert window.focusWidget() is field
 
 
-def test_the_sheet_is_no_larger_than_the_screen(window):
+def test_the_sheet_is_no_larger_than_the_screen(window, qtbot):
     """With the largest text too: the rest is scrolled to."""
     theme().set_font_size(28)
     window.show_shortcuts()
     (sheet,) = window.findChildren(ShortcutSheet)
+    qtbot.waitUntil(sheet.isVisible)
     room = window.screen().availableSize()
     assert sheet.width() <= room.width()
     assert sheet.height() <= room.height()
+    sheet.close()
+
+
+def test_the_sheet_is_filled_in_several_turns(window, qtbot):
+    """In one it held the window for 53 ms while the default model streamed."""
+    window.show_shortcuts()
+    (sheet,) = window.findChildren(ShortcutSheet)
+    assert sheet.findChildren(QLabel) == []
+    filled = set()
+    while not sheet.isVisible():
+        QCoreApplication.processEvents()
+        filled.add(len(sheet.findChildren(QLabel)))
+    assert len(filled - {0}) >= 3
+    assert max(filled) == sum(2 * len(lines) + 1 for lines in shortcut_lines().values())
     sheet.close()
