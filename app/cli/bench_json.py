@@ -77,6 +77,7 @@ class JsonLines:
                 tau=stats.acceptance_length(ours),
                 tokens_per_second=stats.rate(ours),
                 speedup=stats.spread(stats.speedups(ours, base).values())._asdict(),
+                mean_speedup=stats.mean_rate(ours) / stats.mean_rate(base),
                 total_speedup=stats.rate(ours) / stats.rate(base),
                 round_ms=None if phases is None else asdict(phases),
                 accepted_by_depth=stats.depth_rates(ours),

@@ -105,6 +105,15 @@ def rate(runs: Iterable[Run]) -> float:
     return 1000.0 * sum(r.emitted for r in runs) / ms if ms > 0 else math.nan
 
 
+def mean_rate(runs: Iterable[Run]) -> float:
+    """Mean of the prompts' tokens per second, repeats pooled; nan without. Spec-Bench's `speed.py` divides two of these.
+
+    A prompt whose reply comes quickly weighs as much as one that takes long, so this is above `rate`.
+    """
+    rates = [found for ours in by_prompt(runs).values() if not math.isnan(found := rate(ours))]
+    return sum(rates) / len(rates) if rates else math.nan
+
+
 def acceptance_length(runs: Iterable[Run]) -> float:
     """τ: emitted tokens per round, the target's own included, over all runs together."""
     runs = list(runs)

@@ -298,9 +298,7 @@ def _cursor(tokens: ProvenanceView, position: int) -> QTextCursor:
 
 
 @pytest.mark.parametrize("width", [300, 360, 460])
-def test_the_counts_are_whole_in_a_narrow_chat_with_large_text(
-    view: ConversationView, turn: Turn, width: int
-) -> None:
+def test_the_counts_are_whole_in_a_narrow_chat_with_large_text(view: ConversationView, turn: Turn, width: int) -> None:
     """At 14 points in a window of 1024 pixels their lines were cut above, below and at the side."""
     view.resize(width, 500)
     theme().set_font_size(14)

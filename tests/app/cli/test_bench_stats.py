@@ -49,6 +49,13 @@ def test_rates_pool_tokens_and_time() -> None:
     assert stats.acceptance_length([run(emitted=10, rounds=10), run(emitted=90, rounds=30)]) == 2.5
 
 
+def test_the_mean_rate_is_that_of_spec_bench() -> None:
+    """Its speed-up is np.mean(speeds) / np.mean(speeds0), one speed a prompt; a reply of one token has none."""
+    runs = [run("a", emitted=100), run("a", emitted=300, repeat=1), run("b", emitted=400, decode_ms=500.0)]
+    assert stats.mean_rate([*runs, run("c", emitted=0, decode_ms=0.0)]) == (200.0 + 800.0) / 2
+    assert math.isnan(stats.mean_rate([]))
+
+
 def test_speedups_compare_the_same_prompt() -> None:
     """Per prompt, repeats pooled; a prompt that one side lacks has no ratio."""
     base = [run("a", decode_ms=1000.0), run("b", decode_ms=500.0)]
