@@ -106,7 +106,7 @@ def rate(runs: Iterable[Run]) -> float:
 
 
 def mean_rate(runs: Iterable[Run]) -> float:
-    """Mean of the prompts' tokens per second, repeats pooled; nan without. Spec-Bench's `speed.py` divides two of these.
+    """Mean of the prompts' tokens per second, repeats pooled; nan without any. Spec-Bench's `speed.py` divides two.
 
     A prompt whose reply comes quickly weighs as much as one that takes long, so this is above `rate`.
     """
