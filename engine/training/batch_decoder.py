@@ -17,7 +17,11 @@ from engine.training.torch_target import TorchTarget, rotary, rotate
 
 
 class BatchDecoder:
-    """`slots` conversations of at most `capacity` tokens each. `states`: the hidden states of all are kept there."""
+    """`slots` conversations of at most `capacity` tokens each. `states`: the hidden states of all are kept there.
+
+    Attributes:
+        best: the likeliest next token of each slot of the last pass, [S].
+    """
 
     def __init__(self, target: TorchTarget, slots: int, capacity: int, *, keep_states: bool = False) -> None:
         d = target.dims
@@ -29,6 +33,7 @@ class BatchDecoder:
         self._values = torch.zeros_like(self._keys)
         self.lengths = np.zeros(slots, np.int64)  # tokens in the cache
         self._cos, self._sin = rotary(d, self.capacity + 1, target.device)
+        self.best = torch.zeros(0, dtype=torch.int64, device=target.device)
         self.states = SlotStates(d, slots, self.capacity) if keep_states else None
 
     @torch.no_grad()
@@ -65,9 +70,10 @@ class BatchDecoder:
         last = stream[torch.arange(len(slots)), torch.from_numpy(counts - 1)]
         self.lengths[list(slots)] += counts
         logits = F.linear(t.normed(last, t.norm), t.lm_head).float()
+        self.best = likeliest(logits)
         if self.states:
             self.states.note(len(t.layers), stream)
-            self.states.put(slots, past, counts, stream, likeliest(logits))
+            self.states.put(slots, past, counts, stream, self.best)
         return logits
 
     def _attend(self, layer: int, rows: Tensor, q: Tensor, mask: Tensor, seen: int) -> Tensor:

@@ -17,7 +17,7 @@ from engine import progress as steps
 from engine.config import Range
 from engine.errors import ConfigError
 from engine.tokenizer import Tokenizer
-from engine.training.batch_decoder import BatchDecoder, likeliest, sample
+from engine.training.batch_decoder import BatchDecoder, sample
 from engine.training.chat_pieces import ChatPieces
 from engine.training.conversations import Conversation
 from engine.training.filters import Seen, ends_in_loop, repeats_itself
@@ -174,7 +174,7 @@ class Writer:
         draft.waiting = draft.waiting[-1:]
 
     def _draw(self, logits: torch.Tensor, drafts: list[_Draft]) -> list[int]:
-        out = likeliest(logits)
+        out = self._decoder.best.clone()
         for rows, how in (
             ([i for i, d in enumerate(drafts) if d.replying and not d.outline.greedy], _REPLY),
             ([i for i, d in enumerate(drafts) if not d.replying], _USER),
