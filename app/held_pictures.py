@@ -55,7 +55,7 @@ def _steps(window: QWidget) -> list[partial[None]]:
     """What draws the window, one after the other; a window without parts is drawn now."""
     if not isinstance(window, DrawnInParts):
         window.setUpdatesEnabled(True)
-        _request(window)
+        request_picture(window)
         return []
     groups = [[part for part in group if part.isVisible()] for group in window.picture_parts()]
     return [*(partial(_draw, window, group) for group in groups if group), partial(_draw_rest, window, groups)]
@@ -70,7 +70,7 @@ def _draw(window: QWidget, group: Sequence[QWidget]) -> None:
             around = around.parentWidget() if around is not window else None
         part.setUpdatesEnabled(True)
     if isValid(window):
-        _request(window)
+        request_picture(window)
 
 
 def _draw_rest(window: QWidget, groups: Sequence[Sequence[QWidget]]) -> None:
@@ -85,7 +85,7 @@ def _draw_rest(window: QWidget, groups: Sequence[Sequence[QWidget]]) -> None:
         rest -= QRegion(seen.translated(part.mapTo(window, QPoint())))
     _free(window, set(parts))
     window.update(rest)
-    _request(window)
+    request_picture(window)
 
 
 def _free(around: QWidget, parts: set[QWidget]) -> None:
@@ -99,6 +99,6 @@ def _free(around: QWidget, parts: set[QWidget]) -> None:
             widget.setUpdatesEnabled(True)
 
 
-def _request(window: QWidget) -> None:
-    """A request that Qt passed over while the window was held still counts as made, so it makes no other."""
+def request_picture(window: QWidget) -> None:
+    """Ask Qt to draw a window that was held: a request that it passed over counts as made, so it makes no other."""
     QCoreApplication.postEvent(window, QEvent(QEvent.Type.UpdateRequest))

@@ -5,13 +5,13 @@ Qt does both in one, which is twice as long as what is pressed meanwhile has to 
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QWidget
 
+from app.held_pictures import HELD, request_picture
 from app.own_turn import OwnTurn
 
 GAP_MS = 1
-HELD = Qt.WidgetAttribute.WA_UpdatesDisabled
 
 
 class ResizeTurns(QObject):
@@ -33,7 +33,6 @@ class ResizeTurns(QObject):
         return False
 
     def _release(self) -> None:
-        """Drawing waited for this request: Qt makes none for a window that it passed over."""
         self._window.setAttribute(HELD, False)
         self._window.update()
-        QCoreApplication.postEvent(self._window, QEvent(QEvent.Type.UpdateRequest))
+        request_picture(self._window)
