@@ -10,6 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.message_bar import MessageBar
+from app.naps import Naps
 from app.tasks import Tasks
 from engine import Turn, load_trace
 
@@ -71,7 +72,7 @@ def _load(path: Path, stop: threading.Event) -> Turn:
     no other thread do anything."""
     gc.disable()
     try:
-        turn = load_trace(path, stop)
+        turn = load_trace(path, stop, Naps())
         gc.freeze()
     finally:
         gc.enable()

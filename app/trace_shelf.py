@@ -8,6 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from app.naps import Naps
 from app.store import Store, StoreError
 from app.store.traces import DAMAGED
 from app.tasks import Tasks
@@ -68,7 +69,7 @@ def read_turn(store: Store, message: int) -> Turn | None:
     """The record of a message, or None where none is kept."""
     text = store.traces.load(message)
     try:
-        return None if text is None else trace_from_json(text)
+        return None if text is None else trace_from_json(text, between=Naps())
     except TraceError as error:
         raise StoreError(DAMAGED) from error
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 
 from app.chat.stats import message_stats
+from app.naps import Naps
 from app.store import Store
 from engine import Event, Prefill, Round, Turn, TurnEnd, trace_to_json
 
@@ -44,7 +45,7 @@ class TurnRecorder:
             self._store.messages.finish(self._message, self._text, reason, stats)
             self._running.remove()
         elif self._turn.rounds:
-            self._store.traces.save(self._message, trace_to_json(self._turn))
+            self._store.traces.save(self._message, trace_to_json(self._turn, Naps()))
 
     def _keep(self, text: str) -> None:
         self._running.add(text)

@@ -19,6 +19,7 @@ import json
 import os
 import threading
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 from engine.errors import Cancelled, TraceError
@@ -32,36 +33,45 @@ MAX_BYTES = 128 * 2**20  # of JSON, uncompressed
 MAX_ROUNDS = 100_000
 
 
-def trace_to_json(turn: Turn) -> str:
+def _nothing() -> None:
+    """Between two rounds, unless asked for something."""
+
+
+def trace_to_json(turn: Turn, between: Callable[[], None] = _nothing) -> str:
     """The turn as one line of ASCII JSON; the same turn gives the same text. Too long for `MAX_BYTES`: `TraceError`.
 
-    Other threads go on meanwhile: Python's encoder lets none run, so each round is written by itself.
+    Other threads go on meanwhile: Python's encoder lets none run, so each round is written by itself. `between` is
+    called after each.
     """
     encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
     strings: dict[str, int] = {}
     start = encode(turn.start and write_record(turn.start, TurnStart, strings))
     prefill = encode(turn.prefill and write_record(turn.prefill, Prefill, strings))
-    rounds = ",".join([encode(write_record(r, Round, strings)) for r in turn.rounds])
+    rounds = []
+    for r in turn.rounds:
+        rounds.append(encode(write_record(r, Round, strings)))
+        between()
     end = encode(turn.end and write_record(turn.end, TurnEnd, strings))
     head = f'"format":{encode(FORMAT)},"version":{TRACE_VERSION},"strings":{encode(list(strings))}'
-    text = f'{{{head},"start":{start},"prefill":{prefill},"rounds":[{rounds}],"end":{end}}}'
+    text = f'{{{head},"start":{start},"prefill":{prefill},"rounds":[{",".join(rounds)}],"end":{end}}}'
     _check_size(text)
     return text
 
 
-def trace_from_json(text: str, cancel: threading.Event | None = None) -> Turn:
+def trace_from_json(text: str, cancel: threading.Event | None = None, between: Callable[[], None] = _nothing) -> Turn:
     """Read what `trace_to_json` wrote, check that it agrees with itself, and return it. Other threads go on meanwhile.
 
-    `cancel` ends it with `Cancelled`.
+    `cancel` ends it with `Cancelled`; `between` is called after each round, twice.
     """
 
-    def between() -> None:
+    def go_on() -> None:
+        between()
         if cancel is not None and cancel.is_set():
             raise Cancelled("Reading the trace was stopped.")
 
     _check_size(text)
     try:
-        document = loads_in_pieces(text, _no_constant, between)
+        document = loads_in_pieces(text, _no_constant, go_on)
     except RecursionError:
         raise TraceError("This file is not a trace: its JSON is nested without end.") from None
     except ValueError as error:
@@ -82,7 +92,7 @@ def trace_from_json(text: str, cancel: threading.Event | None = None) -> Turn:
     for i in range(len(rounds)):
         turn.rounds.append(reader.read(rounds[i], Round, f"round {i}"))
         rounds[i] = None  # all of them freed at once would stop other threads, and need twice the memory before
-        between()
+        go_on()
     turn.end = reader.optional(document["end"], TurnEnd, "end")
     check_turn(turn)
     return turn
@@ -106,8 +116,8 @@ def save_trace(path: Path | str, turn: Turn) -> Path:
     return path
 
 
-def load_trace(path: Path | str, cancel: threading.Event | None = None) -> Turn:
-    """Read a trace file, compressed or not; `cancel` ends it with `Cancelled`."""
+def load_trace(path: Path | str, cancel: threading.Event | None = None, between: Callable[[], None] = _nothing) -> Turn:
+    """Read a trace file, compressed or not; `cancel` and `between` as for `trace_from_json`."""
     path = Path(path)
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
@@ -119,7 +129,7 @@ def load_trace(path: Path | str, cancel: threading.Event | None = None) -> Turn:
         _check_size(data)
         text = data.decode("utf-8-sig")
         del data
-        return trace_from_json(text, cancel)
+        return trace_from_json(text, cancel, between)
     except UnicodeDecodeError:
         raise TraceError(f"{path.name}: this file is not a trace, because it is not text.") from None
     except TraceError as error:

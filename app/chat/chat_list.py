@@ -9,9 +9,8 @@ from typing import Any
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtWidgets import QListWidgetItem, QWidget
 
-from app.chat.chat_delegate import RUNNING
 from app.chat.chat_menu import chat_menu
-from app.chat.chat_rows import CHAT, MESSAGE, TOLD, hit_row, is_hit
+from app.chat.chat_rows import CHAT, MESSAGE, hit_row, is_hit
 from app.chat.chat_search import ChatSearch
 from app.chat.chat_side import ChatSide
 from app.store import Chat, Hit, Store, StoreError
@@ -41,7 +40,6 @@ class ChatList(ChatSide):
         super().__init__(parent)
         self._store, self._writer = store, writer
         self._current = 0
-        self._running = 0
         self.covered = False  # something else than the current chat is shown
         self._filling = False
         self._searching = ChatSearch(store, self)
@@ -86,7 +84,7 @@ class ChatList(ChatSide):
             self.problem.emit(str(error))
             return
         self._filling = True
-        self.list.show_chats(chats, self._running)
+        self.list.show_chats(chats)
         self._filling = False
         self._mark_current()
         self.say_empty("No chats yet. “New” starts one.")
@@ -98,10 +96,8 @@ class ChatList(ChatSide):
 
     def set_running(self, chat: int) -> None:
         """Mark the chat whose reply is running; 0 for none."""
-        self._running = chat
-        self._filling = True  # or each would be taken for renamed, and the list read again
-        for item in self.list.rows():
-            item.setData(RUNNING, item.data(CHAT) == chat)
+        self._filling = True  # or it would be taken for renamed, and the list read again
+        self.list.set_running(chat)
         self._filling = False
 
     def new_chat(self) -> None:
@@ -187,8 +183,7 @@ class ChatList(ChatSide):
     def _mark_current(self) -> None:
         self._filling = True
         if not self.search.words:
-            found = next((item for item in self.list.rows() if item.data(CHAT) == self._current), None)
-            self.list.setCurrentItem(found)  # type: ignore[arg-type]
+            self.list.setCurrentItem(self.list.row_of(self._current))  # type: ignore[arg-type]
         self._filling = False
 
     def _show(self, chat: int) -> None:
@@ -218,9 +213,7 @@ class ChatList(ChatSide):
     def _renamed(self, item: QListWidgetItem) -> None:
         if self._filling or is_hit(item):
             return
-        self._filling = True
-        item.setData(TOLD, None)  # the row says again what is stored, whatever comes of it
-        self._filling = False
+        self.list.tell_again(item.data(CHAT))  # whatever comes of it
         rename = partial(_rename, self._store, item.data(CHAT), item.text())
         self._write(rename, "renaming a chat", lambda _: QTimer.singleShot(0, self, self.refresh))
 

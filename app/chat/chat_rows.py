@@ -12,27 +12,34 @@ from app.chat.chat_delegate import HIT, RUNNING, SECOND
 from app.store import Chat, Hit
 
 CHAT, MESSAGE = Qt.ItemDataRole.UserRole + 10, Qt.ItemDataRole.UserRole + 11
-TOLD = Qt.ItemDataRole.UserRole + 12  # what the row was written from
+
+Told = tuple[str, float, str, int]
 
 
-def chat_row(chat: Chat) -> QListWidgetItem:
-    """The row of a chat, to be told what it says."""
+def chat_row(chat: int, running: int) -> QListWidgetItem:
+    """The row of a chat, to be told what it says; `running` is the chat whose reply is being made."""
     row = QListWidgetItem()
     row.setFlags(row.flags() | Qt.ItemFlag.ItemIsEditable)
-    row.setData(CHAT, chat.id)
+    row.setData(CHAT, chat)
+    mark_running(row, chat == running)
     return row
 
 
-def tell_chat(row: QListWidgetItem, chat: Chat, running: int) -> None:
-    """Write a row; `running` is the chat whose reply is being made. What is written already costs little."""
-    row.setData(RUNNING, chat.id == running)
-    told = (chat.name, chat.updated, chat.model, time.localtime().tm_yday)
-    if row.data(TOLD) == told:
-        return
-    row.setData(TOLD, told)
+def told(chat: Chat) -> Told:
+    """What a row is written from: it says the same as long as this is the same."""
+    return chat.name, chat.updated, chat.model, time.localtime().tm_yday
+
+
+def tell_chat(row: QListWidgetItem, chat: Chat) -> None:
+    """Write a row."""
     row.setText(chat.name)
     row.setData(SECOND, ago(chat.updated) + (f" · {chat.model}" if chat.model else ""))
     row.setToolTip(f"<span>{escape(chat.name)}</span>")  # in which nothing is taken for HTML
+
+
+def mark_running(row: QListWidgetItem, running: bool) -> None:
+    """Whether a reply is being made in this chat."""
+    row.setData(RUNNING, running)
 
 
 def hit_row(hit: Hit) -> QListWidgetItem:

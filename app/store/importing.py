@@ -9,11 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from app.naps import Naps
 from app.store.columns import clean, dump, one_line
 from app.store.errors import StoreError
 from app.store.exchange import FORMAT, VERSION
 from app.store.records import ROLES, Chat
 from app.store.store import Store
+from engine.json_pieces import loads_in_pieces
 
 LARGEST = 256 * 2**20  # bytes
 SamplingCheck = Callable[[dict[str, Any]], object]  # raises any exception whose text names the bad value
@@ -36,9 +38,10 @@ def from_json(
     store: Store, data: str | bytes, check_sampling: SamplingCheck | None = None, name: str = "The file"
 ) -> Chat:
     """Add the conversation in `data` as a new chat. Raises `StoreError` and then adds nothing."""
+    naps = Naps()
     try:
-        document = _document(data)
-        messages = _messages(document)
+        document = _document(data, naps)
+        messages = _messages(document, naps)
         if check_sampling is not None:
             check_sampling(document["sampling"])
         document["sampling"] = _column(document["sampling"], "sampling")
@@ -48,21 +51,21 @@ def from_json(
         if check_sampling is None:
             raise
         raise StoreError(f"{name} cannot be imported: its sampling values are wrong: {error}") from error
-    return _insert(store, document, messages)
+    return _insert(store, document, messages, naps)
 
 
 class _BrokenError(Exception):
     """What is wrong with the file, without its name."""
 
 
-def _document(data: str | bytes) -> dict[str, Any]:
+def _document(data: str | bytes, naps: Naps) -> dict[str, Any]:
     if isinstance(data, bytes):
         try:
             data = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise _BrokenError("it is not text in UTF-8.") from error
     try:
-        document = json.loads(data, parse_constant=_no_constant)
+        document = loads_in_pieces(data, _no_constant, naps)
     except (ValueError, RecursionError) as error:
         line = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
         raise _BrokenError(f"it is not valid JSON{line}.") from error
@@ -84,7 +87,7 @@ def _document(data: str | bytes) -> dict[str, Any]:
     return document
 
 
-def _messages(document: dict[str, Any]) -> list[dict[str, Any]]:
+def _messages(document: dict[str, Any], naps: Naps) -> list[dict[str, Any]]:
     """The messages, checked, parents before children."""
     messages: Any = document.get("messages")
     _expect(messages, list, "messages")
@@ -101,6 +104,7 @@ def _messages(document: dict[str, Any]) -> list[dict[str, Any]]:
         _expect(message.setdefault("finish_reason", ""), str, f"finish_reason of {where}")
         message["stats"] = _column(message.setdefault("stats", {}), f"stats of {where}")
         by_id[message["id"]] = message
+        naps()
     return _ordered(document, by_id)
 
 
@@ -124,7 +128,7 @@ def _ordered(document: dict[str, Any], by_id: dict[int, dict[str, Any]]) -> list
     return ordered
 
 
-def _insert(store: Store, document: dict[str, Any], messages: list[dict[str, Any]]) -> Chat:
+def _insert(store: Store, document: dict[str, Any], messages: list[dict[str, Any]], naps: Naps) -> Chat:
     with store.database.write() as c:
         chat = c.execute(
             "INSERT INTO chats (title, created, updated, system_prompt, sampling, model) VALUES (?, ?, ?, ?, ?, ?)",
@@ -145,8 +149,10 @@ def _insert(store: Store, document: dict[str, Any], messages: list[dict[str, Any
                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (chat, ids[m["parent"]], m["role"], *values),
             ).lastrowid
+            naps()
         for m in messages:
             c.execute("UPDATE messages SET active_child = ? WHERE id = ?", (ids[m["active_child"]], ids[m["id"]]))
+            naps()
         c.execute("UPDATE chats SET active_root = ? WHERE id = ?", (ids[document["active_root"]], chat))
     return store.chats.get(int(chat or 0))
 

@@ -211,7 +211,7 @@ def test_reading_a_large_recording_is_said_and_can_be_cancelled(qtbot, window, t
     """128 MiB take many seconds: the window must go on, say what it does, and let go when asked."""
     ended, opened = [], []
 
-    def endless(path: Path, cancel: threading.Event) -> None:
+    def endless(path: Path, cancel: threading.Event, between: object) -> None:
         assert cancel.wait(20)
         ended.append(threading.current_thread() is threading.main_thread())
         raise Cancelled("Stopped.")
@@ -237,7 +237,7 @@ def test_a_second_recording_takes_the_place_of_one_that_is_read(qtbot, window, t
     """The one asked for last is shown, and the other does not come after it."""
     names, turn = [], fake_turn(1, rounds=2)
 
-    def load(path: Path, cancel: threading.Event) -> Turn:
+    def load(path: Path, cancel: threading.Event, between: object) -> Turn:
         if path.name == "slow.json":
             cancel.wait(20)
         return turn

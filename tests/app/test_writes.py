@@ -19,7 +19,7 @@ from app.record_limit import MB
 from app.store import database, open_store
 from app.store.database import Database
 from app.watchdog import Watchdog
-from tests.app.chat.chat_help import view_of
+from tests.app.chat.chat_help import rows, view_of
 from tests.app.window_help import ended, send
 
 WINDOW = 0.015  # seconds of patience, as in the real window; other tests have more
@@ -123,7 +123,7 @@ def test_the_list_of_chats(window, threads, qtbot):
     qtbot.waitUntil(lambda: chats.undo_bar.isVisible() and pane.chat != copy)
     chats.undo_delete()
     qtbot.waitUntil(lambda: pane.chat == copy)
-    assert [row.text() for row in chats.list.rows()].count("Renamed (copy)") == 1
+    assert [row.text() for row in rows(chats)].count("Renamed (copy)") == 1
     assert len(threads) > 6
 
 
@@ -228,7 +228,7 @@ def test_a_chat_deleted_twice_before_it_is_gone_comes_back_once(window, lock, qt
     chats.undo_delete()
     chats.undo_delete()
     qtbot.waitUntil(lambda: chats.current == chat and chats.undo_bar.isHidden())
-    assert [row.data(CHAT) for row in chats.list.rows()].count(chat) == 1
+    assert [row.data(CHAT) for row in rows(chats)].count(chat) == 1
 
 
 def test_stop_while_a_prompt_waits_to_be_stored_stops_its_reply(window, engine, lock, qtbot, monkeypatch):

@@ -235,3 +235,12 @@ def test_writing_lets_other_threads_go_on(monkeypatch: pytest.MonkeyPatch) -> No
     assert max(longest) < len(text) / 20
     monkeypatch.undo()
     assert json.dumps(json.loads(text), separators=(",", ":")) == text
+
+
+def test_others_can_be_given_a_turn_between_rounds() -> None:
+    """Who writes or reads beside a window rests there: it would wait half a millisecond at each call of Qt else."""
+    turn, calls = fake_turn(3, rounds=20), list[int]()
+    text = trace_to_json(turn, lambda: calls.append(1))
+    assert len(calls) == 20
+    assert trace_from_json(text, between=lambda: calls.append(2)) == turn
+    assert calls.count(2) >= 40

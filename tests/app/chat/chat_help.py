@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QListWidgetItem
 
+from app.chat.chat_list import ChatList
 from app.chat.message_view import MessageView
 from app.chat.pane import ChatPane
 from app.chat.request import Request
@@ -31,6 +33,11 @@ def view_of(pane: ChatPane, number: int) -> MessageView:
     found = pane.view.flow.widget_of(number)
     assert isinstance(found, MessageView)
     return found
+
+
+def rows(chats: ChatList) -> list[QListWidgetItem]:
+    """What is listed."""
+    return [chats.list.item(n) for n in range(chats.list.count())]
 
 
 def settle(ms: int = 30) -> None:

@@ -1,3 +1,4 @@
+import sys
 import time
 
 import pytest
@@ -6,12 +7,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
 from app.chat import chat_search
-from app.chat.chat_delegate import ChatDelegate
+from app.chat.chat_delegate import RUNNING, ChatDelegate
 from app.chat.chat_list import ChatList
 from app.chat.chat_menu import chat_menu
 from app.chat.chat_rows import CHAT, MESSAGE, ago
 from app.store import Store, StoreError
 from app.writer import Writer
+from tests.app.chat.chat_help import rows
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def chats(store: Store, writer: Writer, on_screen) -> ChatList:
 
 def titles(chats: ChatList) -> list[str]:
     """What is listed."""
-    return [chats.list.item(n).text() for n in range(chats.list.count())]
+    return [row.text() for row in rows(chats)]
 
 
 def test_choosing_by_key_and_mouse(qtbot, chats: ChatList) -> None:
@@ -172,8 +174,6 @@ def test_the_menu_offers_everything(qtbot, chats: ChatList) -> None:
 
 def test_a_running_reply_is_marked(chats: ChatList) -> None:
     """One sees in which chat the answer is being written."""
-    from app.chat.chat_delegate import RUNNING
-
     chats.set_running(chats.list.item(1).data(CHAT))
     assert [bool(chats.list.item(n).data(RUNNING)) for n in range(3)] == [False, True, False]
     chats.refresh()
@@ -207,13 +207,57 @@ def test_times_as_a_person_says_them() -> None:
 def test_a_change_of_one_chat_leaves_the_other_rows_alone(chats: ChatList, store: Store) -> None:
     """With hundreds of chats the list was made anew at the beginning and end of every reply, 30 ms and more."""
     mark = Qt.ItemDataRole.UserRole + 50
-    for row in chats.list.rows():
+    for row in rows(chats):
         row.setData(mark, row.text())
     store.chats.rename(chats.list.item(2).data(CHAT), "aa")
     store.messages.add(chats.list.item(2).data(CHAT), None, "user", "hello")
     chats.refresh()
     assert titles(chats) == ["aa", "c", "b"]
-    assert [row.data(mark) for row in chats.list.rows()] == ["a", "c", "b"]
+    assert [row.data(mark) for row in rows(chats)] == ["a", "c", "b"]
+
+
+def test_rows_that_are_as_they_were_are_not_asked(chats: ChatList, store: Store) -> None:
+    """Each call of Qt lets another thread run: where one was busy, asking 400 rows held the window for 60 ms."""
+    for n in range(60):
+        store.chats.new(f"chat {n}")
+    chats.refresh()
+    calls: list[str] = []
+
+    def count(_frame: object, kind: str, called: object) -> None:
+        if kind == "c_call" and type(getattr(called, "__self__", None)).__module__.startswith("PySide6"):
+            calls.append(called.__name__)  # type: ignore[attr-defined]
+
+    store.chats.rename(chats.list.item(7).data(CHAT), "another")
+    sys.setprofile(count)
+    chats.select(chats.list.item(7).data(CHAT))
+    chats.refresh()
+    chats.set_running(chats.current)
+    sys.setprofile(None)
+    assert chats.list.currentItem().text() == "another"
+    assert "setText" in calls
+    assert len(calls) < 60
+
+
+def test_a_row_keeps_what_it_says_when_it_moves_or_comes_back(chats: ChatList, store: Store) -> None:
+    """Rows are written where they differ from what they were told last: a moved, renamed or running one must follow."""
+    a, b, c = (chats.list.item(n).data(CHAT) for n in (2, 1, 0))
+    chats.set_running(b)
+    store.messages.add(a, None, "user", "hello")
+    chats.refresh()
+    assert [row.data(CHAT) for row in rows(chats)] == [a, c, b]
+    assert [row.data(RUNNING) for row in rows(chats)] == [False, False, True]
+    chats.search.setText("nothing has this")
+    chats.refresh()
+    chats.set_running(c)
+    chats.search.clear()
+    chats.refresh()
+    assert titles(chats) == ["a", "c", "b"]
+    assert [row.data(RUNNING) for row in rows(chats)] == [False, True, False]
+    store.chats.delete(a)
+    chats.refresh()
+    store.chats.undo_delete(a)
+    chats.refresh()
+    assert titles(chats) == ["a", "c", "b"]
 
 
 def test_rows_are_not_measured_one_by_one(chats: ChatList, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +284,7 @@ def test_a_search_goes_on_chat_by_chat(qtbot, chats: ChatList, store: Store, mon
     chats.refresh()
     assert chats.list.count() <= 1
     qtbot.waitUntil(lambda: chats.list.count() == 12)
-    assert [row.text() for row in chats.list.rows()][:2] == ["chat 11", "chat 10"]
+    assert [row.text() for row in rows(chats)][:2] == ["chat 11", "chat 10"]
     chats.search.setText("nowhere")
     chats.refresh()
     qtbot.waitUntil(lambda: "Nothing found" in chats._empty.text() and chats.list.isHidden())
@@ -259,7 +303,7 @@ def test_a_search_that_was_given_up_finds_nothing_more(
     chats.refresh()
     qtbot.wait(30)
     assert chats.list.count() == 11
-    assert not any(row.data(MESSAGE) for row in chats.list.rows())
+    assert not any(row.data(MESSAGE) for row in rows(chats))
 
 
 def test_the_groove_of_the_scroll_bar_has_the_lists_colour(qtbot, store: Store, writer: Writer, on_screen) -> None:
