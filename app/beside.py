@@ -14,6 +14,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QThreadPool, QTimer
 
+from app import own_turn
+
 LOOK_MS = 10
 
 Call = Callable[[], Any]
@@ -64,7 +66,9 @@ class Beside(QObject):
             answer = self._answers.get_nowait()
         except Empty:
             return
+        began = own_turn.clock()
         self._tell(answer)
+        own_turn.done(began)
 
     def _tell(self, answer: Answer) -> None:
         number, value, error = answer

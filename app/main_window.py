@@ -29,10 +29,10 @@ from app.model_controller import ModelController
 from app.model_display import ModelDisplay
 from app.pages import Pages
 from app.panels import Panels
+from app.picture_turns import PictureTurns
 from app.player import Player
 from app.presenter import Presenter
 from app.record_limit import RecordLimit
-from app.resize_turns import ResizeTurns
 from app.running_settings import RunningSettings
 from app.sampling_sync import SamplingSync
 from app.selection import Selection
@@ -75,7 +75,7 @@ class MainWindow(QMainWindow):
         self.panels = Panels(store, self.writer, self.selection, self.settings, self)
         self.setCentralWidget(self.panels)
         self.focus_ring = FocusRing(self)
-        self.resize_turns = ResizeTurns(self)
+        self.picture_turns = PictureTurns(self)
         self.actions_ = Actions(self, self.menuBar())
         self.tasks = Tasks(link, self)
         self.models = ModelController(link, store, self.writer, self.settings, self)

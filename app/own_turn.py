@@ -12,21 +12,22 @@ from PySide6.QtCore import QObject, QTimer, Signal
 DEAR = 0.002  # seconds; what takes less may share a turn
 REST = 0.002  # seconds after a dear call in which none is begun: in a busy loop that is the next turn
 REST_MS = 2
+MOST = 6  # times that one waits; where every turn is dear it would wait for good
 
 clock = time.perf_counter
-_last = [0.0]  # when the last dear call ended
+_last = [0.0, 0.0]  # when the last dear call ended, and the seconds that it took
 
 
-def crowded() -> bool:
-    """Whether something dear has just been done, so that what can wait should."""
-    return clock() - _last[0] < REST
+def crowded(seconds: float = DEAR) -> bool:
+    """Whether something that took so long has just been done, so that what can wait should."""
+    return clock() - _last[0] < REST and _last[1] >= seconds
 
 
 def done(began: float) -> None:
     """Something that may have been dear is over; `began`: when `clock` said so."""
     now = clock()
     if now - began >= DEAR:
-        _last[0] = now
+        _last[:] = now, now - began
 
 
 class OwnTurn(QTimer):
@@ -41,6 +42,7 @@ class OwnTurn(QTimer):
     def __init__(self, parent: QObject | None, interval_ms: int) -> None:
         super().__init__(parent, singleShot=True)
         self._interval_ms = interval_ms
+        self._waited = 0
         self.timeout.connect(self._expired)
 
     def start(self, ms: int | None = None) -> None:  # type: ignore[override]
@@ -48,9 +50,11 @@ class OwnTurn(QTimer):
         super().start(self._interval_ms if ms is None else ms)
 
     def _expired(self) -> None:
-        if crowded():
+        if crowded() and self._waited < MOST:
+            self._waited += 1
             super().start(REST_MS)
             return
+        self._waited = 0
         began = clock()
         self.due.emit()
         done(began)

@@ -24,7 +24,7 @@ from app.theme import theme
 from app.watchdog import Watchdog
 
 COLLECT_AFTER = (10_000, 20, 50)  # new objects, and young and middle collections, before the next one
-SWITCH_SECONDS = 0.0005  # the engine's thread must not wait Python's usual 5 ms for a window that draws
+SWITCH_SECONDS = 0.0001  # the engine's thread must not wait Python's usual 5 ms for a window that draws
 LEFT_SECONDS = 0.2  # for a load that was stopped to end, before the program ends without it
 
 

@@ -66,8 +66,9 @@ def test_words_found_in_a_chat_are_marked_in_a_turn_of_their_own(window, turns, 
     assert apart(turns, "read", "messages", "found", "rounds")
 
 
-def test_the_list_is_read_once_and_later_when_a_reply_begins_or_ends(window, monkeypatch, qtbot):
+def test_the_list_is_read_once_and_later_when_a_reply_begins_or_ends(window, engine, monkeypatch, qtbot):
     """It was read at once, and again because a row that began to run was taken for renamed: 20 ms of hundreds."""
+    engine.speed = 0.3  # or the end comes before the list is read
     reads: list[str] = []
     read = window.store.chats.list
     monkeypatch.setattr(window.store.chats, "list", lambda: reads.append("") or read())

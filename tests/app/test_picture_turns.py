@@ -1,14 +1,17 @@
-"""A window of another size is laid out and drawn in two turns of the event loop, and is drawn."""
+"""What takes long and the picture of it come in two turns of the event loop, and the picture comes."""
 
 from __future__ import annotations
+
+import time
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from app import own_turn
 from app.held_pictures import HeldPictures
-from app.resize_turns import ResizeTurns
+from app.picture_turns import PictureTurns
 
 
 class Noted(QWidget):
@@ -31,7 +34,7 @@ class Noted(QWidget):
 def noted(qtbot: QtBot) -> Noted:
     """In a window that is on the screen and drawn."""
     window = QWidget()
-    window.turns = ResizeTurns(window)  # type: ignore[attr-defined]
+    window.turns = PictureTurns(window)  # type: ignore[attr-defined]
     part = Noted(window)
     QVBoxLayout(window).addWidget(part)
     qtbot.addWidget(window)
@@ -88,3 +91,63 @@ def test_a_window_that_is_held_for_its_size_is_drawn_after_its_colours(qtbot: Qt
     held.release()
     qtbot.waitUntil(lambda: "drawn" in noted.happened)
     qtbot.waitUntil(noted.window().updatesEnabled)
+
+
+def long_work() -> None:
+    """What has just taken long, as far as the event loop knows."""
+    own_turn.done(own_turn.clock() - 0.01)
+
+
+def test_the_picture_comes_a_turn_after_something_long(qtbot: QtBot, noted: Noted) -> None:
+    """A chat of 500 messages was read and drawn in one turn, 45 to 65 ms while the default model streamed."""
+    noted.update()
+    long_work()
+    QCoreApplication.sendPostedEvents()
+    assert noted.happened == []
+    qtbot.waitUntil(lambda: noted.happened == ["drawn"])
+    qtbot.wait(20)
+    assert noted.happened == ["drawn"]
+
+
+def test_the_picture_comes_at_once_after_something_short(qtbot: QtBot, noted: Noted) -> None:
+    """Waiting is for what holds the window; each streamed word would come later."""
+    noted.update()
+    own_turn.done(own_turn.clock() - 0.004)
+    QCoreApplication.sendPostedEvents()
+    assert noted.happened == ["drawn"]
+
+
+def test_a_picture_waits_once(qtbot: QtBot, noted: Noted) -> None:
+    """In a window where something long follows on something long nothing would be seen."""
+    turns = []
+    for _ in range(40):
+        noted.update()
+        long_work()
+        QCoreApplication.processEvents()
+        turns.append(len(noted.happened))
+        time.sleep(0.001)
+    assert turns[-1] >= 10
+
+
+def test_a_new_size_while_a_picture_waits(qtbot: QtBot, noted: Noted) -> None:
+    """Neither keeps the other from being drawn."""
+    noted.update()
+    long_work()
+    QCoreApplication.sendPostedEvents()
+    noted.window().resize(350, 250)
+    QCoreApplication.sendPostedEvents()
+    assert noted.happened == ["laid out"]
+    qtbot.waitUntil(lambda: noted.happened == ["laid out", "drawn"])
+    assert noted.window().updatesEnabled()
+
+
+def test_what_can_wait_comes_a_turn_after_the_picture(
+    qtbot: QtBot, noted: Noted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The picture of the whole window takes 12 ms by itself."""
+    draw = noted.paintEvent
+    monkeypatch.setattr(noted, "paintEvent", lambda event: (time.sleep(own_turn.DEAR), draw(event)))
+    noted.update()
+    QCoreApplication.sendPostedEvents()
+    assert noted.happened == ["drawn"]
+    assert own_turn.crowded()
