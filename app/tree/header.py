@@ -15,6 +15,7 @@ from app.theme import GAP, GAP_SMALL, theme
 from app.tree.words import summary
 from engine.trace import Phase, Round
 
+TIGHT = 1  # pixels between buttons that hardly fit
 USUAL = "Round 60 of 60: 16 of 16 copied accepted, 17 tokens in 137.7 ms"  # decides between one line and two
 
 
@@ -62,13 +63,11 @@ class TreeHeader(QWidget):
         self.export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.export_button.setMenu(self._menu())
         self._tools = QWidget()
-        row = QHBoxLayout(self._tools)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GAP_SMALL)
+        self._row = QHBoxLayout(self._tools)
+        self._row.setContentsMargins(0, 0, 0, 0)
         for button in self.buttons():
-            row.addWidget(button)
+            self._row.addWidget(button)
         self._box = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        self._box.setContentsMargins(GAP, GAP_SMALL, GAP, GAP_SMALL)
         self._box.setSpacing(GAP_SMALL)
         self._box.addWidget(self.title, 1)
         self._box.addWidget(self._tools, 0, Qt.AlignmentFlag.AlignRight)
@@ -126,12 +125,20 @@ class TreeHeader(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """As narrow as the buttons."""
-        return QSize(self._tools.minimumSizeHint().width() + 2 * GAP, super().minimumSizeHint().height())
+        return QSize(self._buttons_width(TIGHT) + 2 * GAP_SMALL, super().minimumSizeHint().height())
+
+    def _buttons_width(self, spacing: int) -> int:
+        buttons = self.buttons()
+        return sum(button.sizeHint().width() for button in buttons) + spacing * (len(buttons) - 1)
 
     def _arrange(self) -> None:
-        """Title and buttons in one line where a usual title fits, else in two."""
-        title = self.title.fontMetrics().horizontalAdvance(USUAL)
-        one_line = self._tools.sizeHint().width() + title + 3 * GAP <= self.width()
+        """Title and buttons in one line where a usual title fits, else in two; the buttons closer where they must."""
+        title, usual = self.title.fontMetrics().horizontalAdvance(USUAL), self._buttons_width(GAP_SMALL)
+        roomy = usual + 2 * GAP <= self.width()
+        self._row.setSpacing(GAP_SMALL if roomy else TIGHT)
+        side = GAP if roomy else GAP_SMALL
+        self._box.setContentsMargins(side, GAP_SMALL, side, GAP_SMALL)
+        one_line = usual + title + 3 * GAP <= self.width()
         direction = QBoxLayout.Direction.LeftToRight if one_line else QBoxLayout.Direction.TopToBottom
         if direction != self._box.direction():
             self._box.setDirection(direction)

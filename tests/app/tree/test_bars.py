@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QToolButton, QWidget
 
-from app.theme import FONT_SIZE_DEFAULT, theme
+from app.theme import FONT_SIZE_DEFAULT, GAP, GAP_SMALL, theme
 from app.tree.header import TreeHeader
 from app.tree.legend import ENTRIES, Legend, draw_legend
 from app.tree.look import MEANINGS, NAMES
@@ -171,6 +171,20 @@ def test_header_tells_the_round(shown, on_screen):
     header.show_round(None, 0)
     assert header.title.toolTip() == "Draft tree"
     assert header.title.textFormat() == Qt.TextFormat.PlainText
+
+
+def test_buttons_come_closer_before_they_are_cut(on_screen, qtbot):
+    """With large text in a small window "Pruned" became "Pr…ed"."""
+    panel = on_screen(QWidget(), 900, 80)
+    header = TreeHeader(panel)
+    header.show()
+    usual = sum(button.sizeHint().width() for button in header.buttons()) + 6 * GAP_SMALL
+    for room in (usual + 2 * GAP, header.minimumSizeHint().width()):
+        header.resize(room, 80)
+        qtbot.wait(10)
+        assert header.width() == room
+        assert all(button.width() >= button.sizeHint().width() for button in header.buttons())
+    assert header.minimumSizeHint().width() < usual + GAP
 
 
 def test_header_asks_for_files(qtbot, tmp_path, monkeypatch):
