@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.chat.files import ask_export, ask_import, export_chat, import_chat
 from app.model_controller import ModelController
+from app.naps import Naps
 from app.panels import Panels
 from app.save_dialog import ask_where
 from app.selection import Selection
@@ -86,7 +87,7 @@ class FileCommands(QObject):
         kinds = "Recorded run (*.json *.json.gz)"
         path = self._ask("Save the trace", "trace.json", kinds, (".json", ".gz")) if turn is not None else None
         if turn is not None and path is not None:
-            self._write(partial(save_trace, path, turn), path)
+            self._write(partial(save_trace, path, turn, Naps()), path)
 
     def save_rounds(self) -> None:
         """Keep the rounds of the shown turn as a table."""

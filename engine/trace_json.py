@@ -98,13 +98,13 @@ def trace_from_json(text: str, cancel: threading.Event | None = None, between: C
     return turn
 
 
-def save_trace(path: Path | str, turn: Turn) -> Path:
+def save_trace(path: Path | str, turn: Turn, between: Callable[[], None] = _nothing) -> Path:
     """Write a trace and return its path. The file appears whole or not at all.
 
-    A name without suffix gets `.json`; one that ends in `.gz` is compressed.
+    A name without suffix gets `.json`; one that ends in `.gz` is compressed. `between` as for `trace_to_json`.
     """
     path = Path(path)
-    data = trace_to_json(turn).encode()
+    data = trace_to_json(turn, between).encode()
     if path.suffix == ".gz":
         data = gzip.compress(data, mtime=0)
     try:

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from app import file_commands
+from app.naps import Naps
 from engine import load_trace
 from tests.app.window_help import answer, drop, ended, send, shown_texts
 
@@ -17,8 +18,12 @@ def test_trace_saved_and_opened_again(window, tmp_path, monkeypatch, qtbot):
     qtbot.waitUntil(lambda: ended(window), timeout=8000)
     turn = window.selection.turn
     answer(monkeypatch, "getSaveFileName", tmp_path / "mine")
+    rests: list[str] = []
+    monkeypatch.setattr(Naps, "__call__", lambda _: rests.append(threading.current_thread().name))
     window.actions_["save_trace"].trigger()
     qtbot.waitUntil((tmp_path / "mine.json").exists)
+    assert len(rests) == len(turn.rounds)
+    assert threading.main_thread().name not in rests
     assert load_trace(tmp_path / "mine.json") == turn
     answer(monkeypatch, "getOpenFileName", tmp_path / "mine.json")
     window.actions_["open_trace"].trigger()
