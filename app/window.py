@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import threading
@@ -17,13 +16,13 @@ from app.chat.warm_up import warm_up
 from app.engine_api import EngineLoader, real_engine
 from app.engine_link import EngineLink
 from app.first_paint import FirstPaint
+from app.garbage import Garbage
 from app.log import log_path, start_log, stop_log, unexpected
 from app.main_window import MainWindow
 from app.store import open_store
 from app.theme import theme
 from app.watchdog import Watchdog
 
-COLLECT_AFTER = (10_000, 20, 50)  # new objects, and young and middle collections, before the next one
 SWITCH_SECONDS = 0.0001  # the engine's thread must not wait Python's usual 5 ms for a window that draws
 LEFT_SECONDS = 0.2  # for a load that was stopped to end, before the program ends without it
 
@@ -85,13 +84,13 @@ def run(argv: list[str], *, load_engine: EngineLoader = real_engine) -> int:
     first.done.connect(warm_up)
     if argv[:1] == ["replay"] and len(argv) > 1:
         first.done.connect(lambda: window.files.open_trace(Path(argv[1])))
-    gc.collect()
-    gc.freeze()  # what the window is made of need not be looked through again and again while a reply streams
-    gc.set_threshold(*COLLECT_AFTER)
+    garbage = Garbage(lambda: window.turns.running or window.link.busy, window)
+    garbage.begin()
     try:
         code = app.exec()
     finally:
         errors.remove()
+        garbage.end()
         interrupts.stop()
         if window.isVisible():
             window.close()
