@@ -103,9 +103,10 @@ class TourDriver(Driver):
             if w.turns.running and not (right and w.turns.turn and len(w.turns.turn.rounds) < BEGUN):
                 w.turns.stop()
                 yield self.idle
-            if not w.turns.running:
-                w.panels.pane.send("Count to a thousand, in words, and tell a story about each number.")
-            yield lambda: w.turns.turn is not None and len(w.turns.turn.rounds) >= BEGUN
+            while not w.turns.running or len(w.turns.turn.rounds if w.turns.turn else ()) < BEGUN:
+                if self.idle():  # the last one may have been short
+                    w.panels.pane.send("Count to a thousand, in words, and tell a story about each number.")
+                yield lambda: self.idle() or (w.turns.turn is not None and len(w.turns.turn.rounds) >= BEGUN)
 
 
 def chosen(options: argparse.Namespace) -> list[Action]:
