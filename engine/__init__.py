@@ -32,6 +32,7 @@ from engine.errors import (
     RuntimeUnavailable,
     TraceError,
 )
+from engine.json_pieces import loads_in_pieces
 from engine.progress import Progress, ProgressCallback, ignore
 from engine.strategies import canonical_name, strategies  # not later: the package has the same name
 from engine.trace import (

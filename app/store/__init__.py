@@ -1,4 +1,4 @@
-"""Conversations on disk. No Qt, no engine: plain values in, plain values out, from any thread."""
+"""Conversations on disk. No Qt, and of the engine only its reader of large JSON: plain values, from any thread."""
 
 from app.store.errors import BusyDatabaseError, NewerDatabaseError, StoreError
 from app.store.records import ROLES, Chat, Hit, Message

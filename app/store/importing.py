@@ -15,7 +15,7 @@ from app.store.errors import StoreError
 from app.store.exchange import FORMAT, VERSION
 from app.store.records import ROLES, Chat
 from app.store.store import Store
-from engine.json_pieces import loads_in_pieces
+from engine import loads_in_pieces
 
 LARGEST = 256 * 2**20  # bytes
 SamplingCheck = Callable[[dict[str, Any]], object]  # raises any exception whose text names the bad value

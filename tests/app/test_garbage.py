@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from collections.abc import Iterator
 
@@ -55,7 +56,8 @@ def test_python_itself_looks_through_the_newest_only(made: Garbage) -> None:
     kept = [[n] for n in range(YOUNG * 25)]
     gc.callbacks.remove(note)
     assert len(kept) == YOUNG * 25
-    assert set(seen) == {0}
+    assert seen
+    assert set(seen) <= ({0} if sys.version_info < (3, 14) else {0, 1})  # 1 takes a part of the old ones there
 
 
 def test_the_rest_goes_while_nothing_is_computed(made: Garbage, busy: list[bool]) -> None:
