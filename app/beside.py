@@ -66,9 +66,8 @@ class Beside(QObject):
             answer = self._answers.get_nowait()
         except Empty:
             return
-        began = own_turn.clock()
-        self._tell(answer)
-        own_turn.done(began)
+        with own_turn.counted():
+            self._tell(answer)
 
     def _tell(self, answer: Answer) -> None:
         number, value, error = answer

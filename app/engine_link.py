@@ -209,9 +209,8 @@ class EngineLink(QObject):
 
     def _look(self) -> None:
         """What else is dear should not come in the same turn as the records of many rounds."""
-        began = own_turn.clock()
-        self.drain()
-        own_turn.done(began)
+        with own_turn.counted():
+            self.drain()
 
     def _tell(self, report: Report) -> None:
         match report:

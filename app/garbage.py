@@ -35,8 +35,7 @@ class Garbage(QObject):
 
     def begin(self) -> None:
         """From now on: what there is already stays."""
-        gc.collect()
-        gc.freeze()
+        _look_through()
         gc.set_threshold(YOUNG, NEVER, NEVER)
         self._timer.start()
 
@@ -50,16 +49,20 @@ class Garbage(QObject):
         portions = gc.get_count()[1]
         if portions == 0 or self._busy():
             return
-        if portions <= MOST:
-            gc.collect()
-        gc.freeze()
-        gc.collect(1)  # nothing is left: this begins to count anew
+        if portions > MOST:
+            gc.freeze()  # so that nothing is left to look through
+        _look_through()
 
     def _state_changed(self, state: Qt.ApplicationState) -> None:
         inactive = state == Qt.ApplicationState.ApplicationInactive
         if not inactive or not self._timer.isActive() or self._busy() or time.monotonic() - self._all < ALL_SECONDS:
             return
         gc.unfreeze()
-        gc.collect()
-        gc.freeze()
+        _look_through()
         self._all = time.monotonic()
+
+
+def _look_through() -> None:
+    """Find the garbage; what is alive is not looked through again, and what comes is counted anew."""
+    gc.collect()
+    gc.freeze()

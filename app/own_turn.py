@@ -6,6 +6,8 @@ Each keeps to some milliseconds, but four of them one after the other would hold
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -28,6 +30,14 @@ def done(began: float) -> None:
     now = clock()
     if now - began >= DEAR:
         _last[:] = now, now - began
+
+
+@contextmanager
+def counted() -> Iterator[None]:
+    """Around what may be dear."""
+    began = clock()
+    yield
+    done(began)
 
 
 class OwnTurn(QTimer):
@@ -55,6 +65,5 @@ class OwnTurn(QTimer):
             super().start(REST_MS)
             return
         self._waited = 0
-        began = clock()
-        self.due.emit()
-        done(began)
+        with counted():
+            self.due.emit()

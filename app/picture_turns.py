@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.held_pictures import HELD, request_picture
 from app.one_by_one import TURN_SECONDS
-from app.own_turn import clock, crowded, done
+from app.own_turn import counted, crowded
 
 GAP_MS = 1
 
@@ -36,9 +36,8 @@ class PictureTurns(QObject):
                 self._draw.start()
             elif event.type() == QEvent.Type.UpdateRequest:
                 if not self._waits():
-                    began = clock()
-                    self._window.event(event)
-                    done(began)
+                    with counted():
+                        self._window.event(event)
                 return True
         return False
 

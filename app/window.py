@@ -23,7 +23,7 @@ from app.store import open_store
 from app.theme import theme
 from app.watchdog import Watchdog
 
-SWITCH_SECONDS = 0.0001  # the engine's thread must not wait Python's usual 5 ms for a window that draws
+SWITCH_SECONDS = 0.0001  # neither thread, engine's or main, must wait Python's usual 5 ms for the other one
 LEFT_SECONDS = 0.2  # for a load that was stopped to end, before the program ends without it
 
 

@@ -32,7 +32,7 @@ class ChatView(QListWidget):
         super().__init__()
         self._chats: list[int] = []  # by row; none while search hits are shown
         self._rows: dict[int, QListWidgetItem] = {}
-        self._told: dict[int, Told | None] = {}
+        self._told: dict[int, Told] = {}
         self._running = 0
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName("Chats")
@@ -57,7 +57,8 @@ class ChatView(QListWidget):
         for number in reversed(range(len(self._chats))):
             if self._chats[number] not in wanted:
                 gone = self._take(number)
-                del self._rows[gone], self._told[gone]
+                del self._rows[gone]
+                self._told.pop(gone, None)
         for number, chat in enumerate(chats):
             if self._chats[number : number + 1] != [chat.id]:
                 self._put(number, chat.id)
@@ -75,7 +76,7 @@ class ChatView(QListWidget):
 
     def tell_again(self, chat: int) -> None:
         """The row says something else than it was told: what is stored is written when the chats are next shown."""
-        self._told[chat] = None
+        self._told.pop(chat, None)
 
     def clear(self) -> None:
         """No rows."""

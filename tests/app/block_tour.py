@@ -103,10 +103,15 @@ class TourDriver(Driver):
             if w.turns.running and not (right and w.turns.turn and len(w.turns.turn.rounds) < BEGUN):
                 w.turns.stop()
                 yield self.idle
-            while not w.turns.running or len(w.turns.turn.rounds if w.turns.turn else ()) < BEGUN:
+            while not (w.turns.running and self.begun()):
                 if self.idle():  # the last one may have been short
                     w.panels.pane.send("Count to a thousand, in words, and tell a story about each number.")
-                yield lambda: self.idle() or (w.turns.turn is not None and len(w.turns.turn.rounds) >= BEGUN)
+                yield lambda: self.idle() or self.begun()
+
+    def begun(self) -> bool:
+        """Whether the reply has enough rounds to be looked at."""
+        turn = self.window.turns.turn
+        return turn is not None and len(turn.rounds) >= BEGUN
 
 
 def chosen(options: argparse.Namespace) -> list[Action]:

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app import listeners, writer
 from app.engine_link import EngineLink
 from app.engine_settings import EngineSettings
-from app.store import open_store
+from app.store import Store, open_store
 from app.theme import FONT_SIZE_DEFAULT, theme
 from engine import save_trace
 from tests.app.link_help import Ear
@@ -94,6 +94,14 @@ def on_screen(qtbot) -> Callable[[Shown, int, int], Shown]:
         return widget
 
     return show
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty store."""
+    opened = Store(tmp_path / "data")
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

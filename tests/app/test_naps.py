@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,14 +20,6 @@ from tests.app.tour_folder import conversation
 from tests.fake_turn import fake_turn
 
 ROUNDS = 30
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """An empty store."""
-    made = Store(tmp_path)
-    yield made
-    made.close()
 
 
 class Clock:

@@ -9,14 +9,6 @@ from tests.fake_turn import fake_turn
 
 
 @pytest.fixture
-def store(tmp_path):
-    """An empty store."""
-    store = Store(tmp_path)
-    yield store
-    store.close()
-
-
-@pytest.fixture
 def reply(store):
     """An empty reply in a chat."""
     chat = store.chats.new().id

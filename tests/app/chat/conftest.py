@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from app.chat.conversation import ConversationView
@@ -8,14 +6,6 @@ from app.selection import Selection
 from app.store import Store
 from app.writer import Writer
 from tests.app.chat.chat_help import Engine
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    """An empty store."""
-    opened = Store(tmp_path / "data")
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
